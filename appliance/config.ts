@@ -10,6 +10,7 @@ import { ColdironError } from './domain/errors.ts';
 import { HOUR, SECOND } from './domain/instant.ts';
 import { contains, type Prefix, parseIpv4, parsePrefix } from './domain/ipv4.ts';
 import { mustParse, type Parsed, parsed, shown, unparsable } from './domain/parsed.ts';
+import { ExportDocument, type ReceiverSettings, readReceivers } from './export/settings.ts';
 import { isBelow } from './identity/vault/confined-file.ts';
 import { type InlinedScripts, inlineScripts } from './inventory/bootstrap-scripts.ts';
 import type { RawSource } from './inventory/read-files.ts';
@@ -60,6 +61,10 @@ export interface Config {
   readonly captureConsoles: boolean;
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   readonly retentionDays: number;
+  /** At most this many events are kept, whatever their age. */
+  readonly retainedEvents: number;
+  /** Who gets the events. */
+  readonly receivers: readonly ReceiverSettings[];
   readonly logLevel: string;
   readonly inventoryFiles: readonly string[];
   /** The folder of the operator's templates. */
@@ -138,8 +143,16 @@ const ConfigDocument = Type.Object(
     templates: Type.Optional(path()),
     tpm: Type.Optional(Type.Object({ vendor_authorities: Type.Optional(path()) }, closed)),
     retention: Type.Optional(
-      Type.Object({ event_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })) }, closed),
+      Type.Object(
+        {
+          event_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+          // 400 bytes each on disk, with their indexes.
+          events: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_000_000_000 })),
+        },
+        closed,
+      ),
     ),
+    export: Type.Optional(ExportDocument),
     log: Type.Optional(
       Type.Object(
         { level: Type.Optional(Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])) },
@@ -150,6 +163,9 @@ const ConfigDocument = Type.Object(
   },
   closed,
 );
+
+/** About 2 GB. */
+const RETAINED_EVENTS = 5_000_000;
 
 type Document = ValidPart<Static<typeof ConfigDocument>>;
 
@@ -173,6 +189,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   const inventoryFiles = await inventoryPaths(document.inventory ?? [], file, report);
   const templates = await readableFolder('templates', document.templates, folder, report);
   const tpmVendors = await readableFolder('tpm.vendor_authorities', document.tpm?.vendor_authorities, folder, report);
+  const receivers = await readReceivers(document.export ?? [], folder, report);
   const inline = await inlineScripts(read.value, file);
   problems.push(...inline.problems);
   if (problems.length > 0 || !listen) {
@@ -190,6 +207,8 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     bmcPasswordFolder,
     captureConsoles: document.bmc?.console_capture ?? true,
     retentionDays: document.retention?.event_days ?? 30,
+    retainedEvents: document.retention?.events ?? RETAINED_EVENTS,
+    receivers,
     logLevel: document.log?.level ?? 'info',
     inventoryFiles,
     templates,

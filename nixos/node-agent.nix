@@ -34,6 +34,7 @@ in
         pkgs.iproute2
         pkgs.jq
         pkgs.openssl
+        pkgs.shadow
         pkgs.util-linux
         config.systemd.package
       ];

@@ -57,6 +57,8 @@ describe('the configuration', () => {
       ignoreOtherDhcpServers: false,
       tls: null,
       retentionDays: 30,
+      retainedEvents: 5_000_000,
+      receivers: [],
       logLevel: 'info',
       inventoryFiles: [],
       templates: null,
@@ -85,7 +87,7 @@ describe('the configuration', () => {
       tls: { certificate: tls.pem, key: tls.key }
       store: { engine: sqlite }
       inventory: [racks/*.yaml, own.yaml, racks/a.yaml, '*.yaml']
-      retention: { event_days: 7 }
+      retention: { event_days: 7, events: 2000 }
       log: { level: debug }
     `);
     expect(await loadConfig(file)).toMatchObject({
@@ -109,6 +111,8 @@ describe('the configuration', () => {
       tls: { certificateFile: join(folder, 'tls.pem'), keyFile: join(folder, 'tls.key') },
       inventoryFiles: ['racks/a.yaml', 'racks/b.yaml', 'own.yaml'].map((name) => join(folder, name)),
       retentionDays: 7,
+      retainedEvents: 2000,
+      receivers: [],
       logLevel: 'debug',
     });
   });

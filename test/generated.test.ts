@@ -8,6 +8,7 @@ import { apiDocument } from '../appliance/contract/document.ts';
 import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
+import { documentedFaults } from './faults/documented.ts';
 
 describe('docs/api.md', () => {
   it('matches the operation table (npm run docs updates it)', () => {
@@ -28,8 +29,10 @@ describe('docs/events.md', () => {
 });
 
 describe('docs/diagnosis.md', () => {
-  it('matches the causes, the stages and the signatures (npm run docs updates it)', () => {
-    expect(readFileSync(join(import.meta.dirname, '../docs/diagnosis.md'), 'utf8')).toBe(diagnosisDocument());
+  it('matches the causes, the stages, the signatures and the recorded faults (npm run docs updates it)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/diagnosis.md'), 'utf8')).toBe(
+      diagnosisDocument(documentedFaults()),
+    );
   });
 });
 

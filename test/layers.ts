@@ -15,7 +15,7 @@ export interface Layer {
   readonly node?: readonly string[];
 }
 
-export const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
+export const PURE = ['domain', 'codecs', 'boot', 'render', 'machines', 'onboarding'];
 
 export const LAYERS: readonly Layer[] = [
   { at: 'domain', holds: 'values and their parsers, states, intents, events, the error table', imports: ['domain'] },
@@ -80,9 +80,16 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'config',
     holds: 'the site file',
-    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file'],
+    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings'],
     packages: ['typebox', 'js-yaml'],
     node: ['node:fs', 'node:path'],
+  },
+  {
+    at: 'export',
+    holds: 'events to webhooks, Loki and syslog: cursors, retries, dead letters ([export.md](export.md))',
+    imports: ['domain', 'documents', 'export', 'identity/vault/private-file', 'store/store', 'store/export-store'],
+    packages: ['typebox'],
+    node: ['*'],
   },
   {
     at: 'store',
@@ -161,6 +168,20 @@ export const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   {
+    at: 'onboarding',
+    holds:
+      'onboarding runs: decision, discovery, failure classes, the runner ([onboarding-runs.md](onboarding-runs.md))',
+    imports: ['domain', 'onboarding', 'trail/diagnosis', 'inventory/fleet', 'store/store', 'store/change'],
+  },
+  {
+    at: 'providers/native',
+    holds: 'Coldiron itself as the provider of onboarding runs',
+    imports: [
+      ...['domain', 'onboarding', 'providers/native', 'provisioning', 'machines/execute', 'inventory/fleet'],
+      ...['inventory/ownership', 'store/store', 'bmc/access/bmc-service', 'assets/boot-contract'],
+    ],
+  },
+  {
     at: 'net',
     holds: 'sockets, listeners, limits',
     imports: ['domain', 'net', 'inventory/fleet'],
@@ -190,13 +211,34 @@ export const LAYERS: readonly Layer[] = [
     packages: ['typebox'],
   },
   {
+    at: 'allocations',
+    holds: 'SSH keys of people, key sets, allocations of nodes ([allocations.md](allocations.md))',
+    imports: [
+      ...['domain', 'allocations', 'store/store', 'store/change', 'store/allocation-store', 'machines/commands'],
+      ...['machines/execute', 'identity/task-queue'],
+    ],
+    packages: ['ssh2'],
+    node: ['node:crypto'],
+  },
+  {
     at: 'api',
     holds: 'handlers, views, authentication, OpenAPI',
     imports: [
       ...['contract', 'store/request-store', 'store/change'],
       ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
       ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'provisioning'],
-      ...['store/session-store', 'trail', 'store/enrollment-store', 'net', 'api'],
+      ...[
+        'store/session-store',
+        'trail',
+        'store/enrollment-store',
+        'store/export-store',
+        'export/exports',
+        'net',
+        'api',
+        'allocations',
+        'store/allocation-store',
+      ],
+      'onboarding/onboardings',
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],

@@ -1,14 +1,20 @@
 // The dependencies of the management API on the rest of the appliance.
 
+import type { AccessKeys } from '../allocations/access-keys.ts';
+import type { Allocations } from '../allocations/allocations.ts';
+import type { SudoPolicies } from '../allocations/sudo-policies.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
 import type { ApplianceProblem } from '../domain/appliance-problem.ts';
+import type { Instant } from '../domain/instant.ts';
 import type { Listener } from '../domain/listener.ts';
+import type { Exports } from '../export/exports.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { MachineCommands } from '../machines/execute.ts';
+import type { Onboardings } from '../onboarding/onboardings.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
 import type { RunTimes } from '../trail/run-times.ts';
@@ -50,7 +56,14 @@ export interface ManagementDeps extends AppEdge {
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;
   readonly enrollment: EnrollmentService;
+  /** The last connection from this address to the node API; null: this process saw none. */
+  readonly contactAt: (address: string) => { readonly connectedAt: Instant } | null;
   /** How long the stages of completed runs took. */
   readonly runTimes: Pick<RunTimes, 'expected'>;
+  readonly exports: Pick<Exports, 'status' | 'deadLetters' | 'replay'>;
+  readonly onboardings: Pick<Onboardings, 'request' | 'confirm' | 'cancel' | 'retry' | 'one' | 'list'>;
+  readonly accessKeys: AccessKeys;
+  readonly allocations: Allocations;
+  readonly sudoPolicies: SudoPolicies;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

@@ -1,6 +1,7 @@
 // Registers a running host as a node: checks it against the catalogue, probes it if requested, and writes it with its
 // audit entry in one commit.
 
+import { parseSshPublicKey, type SshPublicKey } from '../allocations/ssh-public-key.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
 import type { Inventory } from '../domain/inventory.ts';
@@ -10,7 +11,6 @@ import { type Machine, type MachineId, type MachineSpec, NODE_DEFAULTS } from '.
 import { type Hostname, type ObjectName, parseDomainName, parseHostname } from '../domain/names.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
 import type { ManagementDeps, ProbeResult } from './deps.ts';
-import { parseSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 
 export interface HostRegistration {
   readonly host: string;

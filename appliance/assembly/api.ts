@@ -8,14 +8,17 @@ import type { ManagementDeps } from '../api/deps.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
-import { RunTimes } from '../trail/run-times.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
 /** The dependencies that the subsystems provide; the foundation provides the rest. */
 export type ApiDeps = Pick<
   ManagementDeps,
+  | 'accessKeys'
+  | 'allocations'
+  | 'sudoPolicies'
   | 'enrollment'
+  | 'contactAt'
   | 'work'
   | 'renderings'
   | 'commands'
@@ -26,15 +29,16 @@ export type ApiDeps = Pick<
   | 'resolver'
   | 'bootContract'
   | 'bmc'
+  | 'exports'
+  | 'onboardings'
+  | 'runTimes'
 >;
 
 export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const runTimes = new RunTimes({ store, now: clock.now, log: logger });
-  stops.add(runTimes.start());
-  const shared = { ...deps, runTimes, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

@@ -79,7 +79,9 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   stops.add(() => trail.close());
   stops.add(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
   stops.add(repeat(10 * MINUTE, () => deleteOldAdminToken(store, config.state, clock), logger));
-  stops.add(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
+  stops.add(
+    repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY, config.retainedEvents), logger),
+  );
   const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   return {

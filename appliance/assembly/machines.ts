@@ -32,8 +32,8 @@ export async function openMachines(
       now: clock.now,
       bmcs: bmcs.effects,
       beforeNetworkBoot: (machine, correlationId) => media.place(machine, correlationId),
-      // Disks that were not erased do not pass to the next user unless the site's policy allows it. No policy can allow it yet.
-      mayReleaseUnerased: () => false,
+      // The machine is then marked, and its disks do not pass to the next user.
+      mayReleaseUnerased: ({ spec: { site } }) => (site && fleet.site(site)?.releaseWithoutErase) ?? false,
     }),
   });
   await runner.start();

@@ -17,11 +17,13 @@ import { cablingOf } from '../provisioning/cabling.ts';
 import { PUSH_LIMITS } from '../provisioning/installers/nixos/push.ts';
 import { NodeWork } from '../provisioning/node-work.ts';
 import { openSessionService, type SessionService } from '../provisioning/sessions/session-service.ts';
+import { skuProblemsOf } from '../provisioning/sku-hardware.ts';
 import { indexInventory } from '../render/plan-index.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import { fetchable } from '../servers/http-boot/fetchable.ts';
 import { sessionEndpoint } from '../servers/http-boot/session-endpoint.ts';
 import { seenAt } from '../servers/seen-at.ts';
+import { RunTimes } from '../trail/run-times.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
@@ -96,6 +98,13 @@ export async function openWork(
   return { renderings, sessions };
 }
 
+/** How long the stages of completed runs took. */
+export function openRunTimes({ store, clock, logger, stops }: Foundation): RunTimes {
+  const runTimes = new RunTimes({ store, now: clock.now, log: logger });
+  stops.add(runTimes.start());
+  return runTimes;
+}
+
 /** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
   { config, fleet, store, clock }: Foundation,
@@ -124,8 +133,10 @@ export function nodeWork(
     fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),
     bundleProblems: (machine) => enrollment.bundleProblems(machine),
     bmcProblems: bmcs.problems,
+    driveProblem: (machine) => bmcs.drives.problem(machine),
     inspection: (machine) => work.renderings.inspection(machine),
     cabling: (machine) => cablingOf({ fleet, store }, machine),
+    skuProblems: (machine) => skuProblemsOf({ fleet, store }, machine),
     hasNodeApi: () => config.listen.node !== null,
     pushProblems: work.sessions.pushProblems,
   });

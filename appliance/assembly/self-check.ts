@@ -5,6 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApplianceProblem } from '../domain/appliance-problem.ts';
 import { type Instant, SECOND } from '../domain/instant.ts';
+import type { Exports } from '../export/exports.ts';
 import { repeat } from '../net/repeat.ts';
 import { bootFileProblems } from '../self-check/boot-file-problems.ts';
 import { certificateProblems, type OwnCertificate } from '../self-check/certificate-problems.ts';
@@ -24,6 +25,7 @@ const OWN_PROGRAM = new URL('../main.ts', import.meta.url);
 interface SelfCheckDeps {
   readonly boot: Pick<BootLookup, 'library' | 'dhcp' | 'assetFolder'>;
   readonly nodes: Pick<NodeService, 'validity'>;
+  readonly exports: Pick<Exports, 'problems'>;
 }
 
 export interface SelfCheck {
@@ -32,7 +34,10 @@ export interface SelfCheck {
   readonly useListeners: (listeners: () => Parameters<typeof listenerProblems>[0]) => void;
 }
 
-export async function openSelfCheck(foundation: Foundation, { boot, nodes }: SelfCheckDeps): Promise<SelfCheck> {
+export async function openSelfCheck(
+  foundation: Foundation,
+  { boot, nodes, exports }: SelfCheckDeps,
+): Promise<SelfCheck> {
   const { config, store, fleet, trail, clock, logger, stops, storeWrites } = foundation;
   const { state } = config;
   const ledger = new ProblemLedger({
@@ -73,6 +78,7 @@ export async function openSelfCheck(foundation: Foundation, { boot, nodes }: Sel
     }),
   );
   ledger.add(() => diskProblems(space));
+  ledger.add(exports.problems);
   ledger.add(() => storeWrites.problems(join(state, STORE_FILE)));
   ledger.add(() => clockCheck.look(clock.now(), performance.now()));
   const management = managementCertificate(config.tls?.certificateFile ?? null);

@@ -31,15 +31,18 @@ export class BmcError extends Error {
   readonly failure: BmcFailure;
   /** A later retry can succeed. */
   readonly retryable: boolean;
+  /** The boot device that the BMC reports instead of the one that it accepted; null: not a matter of the boot device. */
+  readonly readBack: string | null;
 
   constructor(
     failure: BmcFailure,
     message: string,
-    extra: { readonly retryable?: boolean; readonly cause?: unknown } = {},
+    extra: { readonly retryable?: boolean; readonly cause?: unknown; readonly readBack?: string } = {},
   ) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
     this.name = 'BmcError';
     this.failure = failure;
     this.retryable = extra.retryable ?? RETRYABLE.has(failure);
+    this.readBack = extra.readBack ?? null;
   }
 }

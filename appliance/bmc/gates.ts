@@ -20,7 +20,14 @@ export interface GateSettings {
 /** Slow BMCs lose commands that arrive back to back; one second does not matter to the fast ones. */
 export const GATE_SETTINGS: GateSettings = { atOnce: 256, restAfterChange: SECOND, lockOut: LOCK_OUT };
 
+/** A verb that runs at a BMC: others wait for its end. */
+export interface BmcWork {
+  readonly verb: string;
+  readonly since: Instant;
+}
+
 export interface Visit {
+  readonly verb: string;
   /** Identifies the credentials without revealing them: see `BmcGates.fingerprint`. */
   readonly credential: string;
   readonly changes: boolean;
@@ -37,6 +44,11 @@ export class BmcGates {
     this.#clock = clock;
     this.#settings = settings;
     this.#fleet = new Slots(settings.atOnce);
+  }
+
+  /** Null: no verb runs at this BMC. */
+  running(address: string): BmcWork | null {
+    return this.#gates.get(address)?.running ?? null;
   }
 
   gate(address: string): BmcGate {
@@ -63,6 +75,7 @@ export class BmcGate {
   readonly #lockOut: LockOut;
   readonly #turn = new Slots(1);
   #changedAt: Instant = Number.NEGATIVE_INFINITY;
+  #running: BmcWork | null = null;
 
   constructor(address: string, clock: BmcClock, settings: GateSettings, fleet: Slots) {
     this.#address = address;
@@ -72,6 +85,10 @@ export class BmcGate {
     this.#lockOut = new LockOut(settings.lockOut);
   }
 
+  get running(): BmcWork | null {
+    return this.#running;
+  }
+
   /** Queues the work. Rejects with `locked-out` instead of sending a request after too many wrong passwords. */
   pass<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
     return this.#turn.hold(async () => {
@@ -79,8 +96,12 @@ export class BmcGate {
       const rest = visit.changes ? this.#changedAt + this.#rest - this.#clock.now() : 0;
       if (rest > 0) await pause(this.#clock, rest);
       try {
-        return await this.#fleet.hold(() => this.#watched(visit.credential, work));
+        return await this.#fleet.hold(() => {
+          this.#running = { verb: visit.verb, since: this.#clock.now() };
+          return this.#watched(visit.credential, work);
+        });
       } finally {
+        this.#running = null;
         if (visit.changes) this.#changedAt = this.#clock.now();
       }
     });

@@ -5,28 +5,28 @@ import type { BmcGate } from './gates.ts';
 
 /** `credential` identifies the credentials of the driver: see `BmcGates.fingerprint`. */
 export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
-  const read = <Result>(work: () => Promise<Result>): Promise<Result> =>
-    gate.pass({ credential, changes: false }, work);
-  const change = <Result>(work: () => Promise<Result>): Promise<Result> =>
-    gate.pass({ credential, changes: true }, work);
+  const read = <Result>(verb: keyof Bmc, work: () => Promise<Result>): Promise<Result> =>
+    gate.pass({ verb, credential, changes: false }, work);
+  const change = <Result>(verb: keyof Bmc, work: () => Promise<Result>): Promise<Result> =>
+    gate.pass({ verb, credential, changes: true }, work);
   return {
-    identity: () => read(() => bmc.identity()),
-    powerState: () => read(() => bmc.powerState()),
-    powerOn: () => change(() => bmc.powerOn()),
-    powerOff: () => change(() => bmc.powerOff()),
-    powerCycle: () => change(() => bmc.powerCycle()),
-    powerReset: () => change(() => bmc.powerReset()),
-    powerSoft: () => change(() => bmc.powerSoft()),
-    setBoot: (choice) => change(() => bmc.setBoot(choice)),
-    identify: (light) => change(() => bmc.identify(light)),
-    sensors: () => read(() => bmc.sensors()),
-    eventLog: () => read(() => bmc.eventLog()),
-    clearEventLog: () => change(() => bmc.clearEventLog()),
+    identity: () => read('identity', () => bmc.identity()),
+    powerState: () => read('powerState', () => bmc.powerState()),
+    powerOn: () => change('powerOn', () => bmc.powerOn()),
+    powerOff: () => change('powerOff', () => bmc.powerOff()),
+    powerCycle: () => change('powerCycle', () => bmc.powerCycle()),
+    powerReset: () => change('powerReset', () => bmc.powerReset()),
+    powerSoft: () => change('powerSoft', () => bmc.powerSoft()),
+    setBoot: (choice) => change('setBoot', () => bmc.setBoot(choice)),
+    identify: (light) => change('identify', () => bmc.identify(light)),
+    sensors: () => read('sensors', () => bmc.sensors()),
+    eventLog: () => read('eventLog', () => bmc.eventLog()),
+    clearEventLog: () => change('clearEventLog', () => bmc.clearEventLog()),
     // Only the opening is queued: a console lasts for hours, and other verbs run beside it.
-    openConsole: (options) => read(() => bmc.openConsole(options)),
-    setOwnPassword: (password) => change(() => bmc.setOwnPassword(password)),
-    insertMedia: (image, replaces) => change(() => bmc.insertMedia(image, replaces)),
-    ejectMedia: (which) => change(() => bmc.ejectMedia(which)),
+    openConsole: (options) => read('openConsole', () => bmc.openConsole(options)),
+    setOwnPassword: (password) => change('setOwnPassword', () => bmc.setOwnPassword(password)),
+    insertMedia: (image, replaces) => change('insertMedia', () => bmc.insertMedia(image, replaces)),
+    ejectMedia: (which) => change('ejectMedia', () => bmc.ejectMedia(which)),
     close: () => bmc.close(),
   };
 }

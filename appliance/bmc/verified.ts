@@ -36,6 +36,8 @@ export interface BootReport {
   readonly method: string;
   /** One sentence. */
   readonly words: string;
+  /** What the BMC reports after it accepted the setting. */
+  readonly read_back?: { readonly device: string; readonly differences: readonly string[] };
 }
 
 export interface VerifiedDeps {
@@ -182,10 +184,12 @@ class VerifiedBoot {
       const words = `the machine will boot from ${this.#target.device} at every boot until the override is removed`;
       await this.#deps.report({ kind: 'lasting', method: method.name, words });
     }
-    const { differences } = await bmc.setBoot(choice);
+    const { device, differences } = await bmc.setBoot(choice);
     this.#maySet = true;
     const lost = differences.length === 0 ? '' : `, but reads back a difference: ${differences.join('; ')}`;
-    this.#report('asked', method, `the BMC accepted ${this.#target.device} boot (${methodText(method)})${lost}`);
+    this.#report('asked', method, `the BMC accepted ${this.#target.device} boot (${methodText(method)})${lost}`, {
+      ...{ device, differences },
+    });
     this.#mustBeWanted();
     await bmc.powerOff();
     this.#mustBeWanted();
@@ -241,7 +245,8 @@ class VerifiedBoot {
     if (DRIVER_FAILED.has(error.failure)) this.#failedDrivers.add(method.driver);
     this.#maySet ||= ['vanished', 'contradiction', 'malformed'].includes(error.failure);
     this.#attempts.push({ method, words: error.message, error });
-    this.#report('refused', method, `${error.message} (${methodText(method)})`);
+    const readBack = error.readBack === null ? undefined : { device: error.readBack, differences: [] };
+    this.#report('refused', method, `${error.message} (${methodText(method)})`, readBack);
   }
 
   async #undo(bmc: BootingBmc, method: BootMethod): Promise<void> {
@@ -270,8 +275,8 @@ class VerifiedBoot {
     );
   }
 
-  #report(kind: BootReport['kind'], method: BootMethod, words: string): void {
-    void this.#deps.report({ kind, method: method.name, words });
+  #report(kind: BootReport['kind'], method: BootMethod, words: string, readBack?: BootReport['read_back']): void {
+    void this.#deps.report({ kind, method: method.name, words, ...(readBack && { read_back: readBack }) });
   }
 }
 

@@ -210,21 +210,26 @@ export function because<Id extends ReasonId>(
   id: Id,
   ...details: [PlaceholderOf<Id>] extends [never] ? [] : [BecauseDetails<Id>]
 ): Because {
-  return reason(id, details[0] ?? {});
+  const values: Readonly<Record<string, string>> = details[0] ?? {};
+  return reason(id, (name) => values[name] ?? '');
 }
 
-export type StateDetails = Readonly<Record<Placeholder<ReasonedBoot['words' | 'hint']>, string>>;
+export type StateDetail = Placeholder<ReasonedBoot['words' | 'hint']>;
 
 export const hasOwnReason = (state: LifecycleState): state is ReasonedState => 'words' in STATES[state].boots;
 
-export const becauseOfState = (state: ReasonedState, details: StateDetails): Because => reason(state, details);
+/** Details that the reason does not name are not asked for. */
+export const becauseOfState = (state: ReasonedState, detail: (name: StateDetail) => string): Because =>
+  reason(state, detail);
 
-function reason(id: BecauseId, values: Readonly<Record<string, string>>): Because {
-  return { id, words: filled(SPLIT[id].words, values), hint: filled(SPLIT[id].hint, values) };
+/** The compiler has checked the names in the texts. */
+function reason<Name extends string>(id: BecauseId, value: (name: Name) => string): Because {
+  const { words, hint } = SPLIT[id];
+  return { id, words: filled(words, value), hint: filled(hint, value) };
 }
 
-function filled(pieces: readonly string[], values: Readonly<Record<string, string>>): string {
-  let text = '';
-  for (const [at, piece] of pieces.entries()) text += at % 2 === 0 ? piece : (values[piece] ?? '');
+function filled<Name extends string>(pieces: readonly string[], value: (name: Name) => string): string {
+  let text = pieces[0] ?? '';
+  for (let at = 1; at < pieces.length; at += 2) text += value(pieces[at] as Name) + (pieces[at + 1] ?? '');
   return text;
 }

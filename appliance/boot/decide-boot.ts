@@ -11,7 +11,7 @@ import type { ObjectName } from '../domain/names.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { shown } from '../domain/parsed.ts';
 import { STATES } from '../domain/states.ts';
-import { type Because, because, becauseOfState, hasOwnReason, type StateDetails } from './because.ts';
+import { type Because, because, becauseOfState, hasOwnReason, type StateDetail } from './because.ts';
 import type { BootImage } from './boot-images.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { honourIntent } from './honour-intent.ts';
@@ -136,7 +136,7 @@ function byState(question: BootQuestion, machine: Machine, network: SiteNetwork)
       : ARMED_WORK[boots.intent](question, machine);
   }
   const { boots } = STATES[state];
-  const reason = becauseOfState(state, stateDetails(machine));
+  const reason = becauseOfState(state, (name) => stateDetail(machine, name));
   switch (boots.into) {
     case 'refusal':
       return refusal(reason);
@@ -149,14 +149,19 @@ function byState(question: BootQuestion, machine: Machine, network: SiteNetwork)
 
 const NO_REASON = 'no reason was recorded';
 
-function stateDetails({ spec, lifecycle: { since, note, failure } }: Machine): StateDetails {
-  return {
-    node: spec.hostname,
-    at: instantText(since),
-    note: shown(note ?? NO_REASON),
-    why: note === null ? '' : ` (${shown(note)})`,
-    failure: failure === null ? NO_REASON : `${failure.step}: ${shown(failure.reason)}`,
-  };
+function stateDetail({ spec, lifecycle: { since, note, failure } }: Machine, name: StateDetail): string {
+  switch (name) {
+    case 'node':
+      return spec.hostname;
+    case 'at':
+      return instantText(since);
+    case 'note':
+      return shown(note ?? NO_REASON);
+    case 'why':
+      return note === null ? '' : ` (${shown(note)})`;
+    case 'failure':
+      return failure === null ? NO_REASON : `${failure.step}: ${shown(failure.reason)}`;
+  }
 }
 
 function unaccepted(network: SiteNetwork, machine: string): Verdict {

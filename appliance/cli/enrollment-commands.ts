@@ -1,7 +1,7 @@
 // The verbs of enrollment: bundles, authorities, tasks.
 
 import type { Command } from 'commander';
-import { TASK_KIND_NAMES } from '../domain/task.ts';
+import { OPERATOR_TASK_KINDS } from '../domain/task.ts';
 import { ROLES } from '../domain/token.ts';
 import { NODES, selecting, selectingToRead } from './selection-options.ts';
 
@@ -88,7 +88,7 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .summary('run a task on enrolled nodes')
     .description('Tasks are signed; their kinds are a fixed list.');
   selecting(connected(task.command('run')))
-    .description(`Gives nodes a task. The last word is its kind:\n${TASK_KIND_NAMES.join(', ')}.`)
+    .description(`Gives nodes a task. The last word is its kind:\n${OPERATOR_TASK_KINDS.join(', ')}.`)
     .argument('<words...>', 'nodes by host name, MAC address or id, then the kind of task')
     .option('--set <name=value>', 'a parameter (may be repeated)', collect)
     .option('--wait', 'wait until the task is done, and show the result')

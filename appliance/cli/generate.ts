@@ -1,11 +1,10 @@
-// `npm run docs`: writes the files that are generated from code. A test compares them with the code.
+// `npm run docs`: writes the files that are generated from code; `test/write-diagnosis.ts` writes docs/diagnosis.md. A test compares them with the code.
 
 import { writeFileSync } from 'node:fs';
 import { generateOpenApi } from '../api/open-api.ts';
 import { apiDocument } from '../contract/document.ts';
 import { eventDocument } from '../domain/events/event-document.ts';
 import { lifecycleDocument } from '../machines/diagram.ts';
-import { diagnosisDocument } from '../trail/diagnosis/document.ts';
 import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -14,5 +13,4 @@ writeFileSync(new URL('appliance/api/openapi.json', root), `${JSON.stringify(awa
 writeFileSync(new URL('docs/api.md', root), apiDocument());
 writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());
 writeFileSync(new URL('docs/events.md', root), eventDocument());
-writeFileSync(new URL('docs/diagnosis.md', root), diagnosisDocument());
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));

@@ -12,7 +12,7 @@ import { cell, type Output, printable, printJson, standardOutput, styled, table 
 
 type NodeAnswer = Answer<'getNode'>;
 
-interface NodeDetails extends NodeAnswer, Pick<Answer<'getNodePresence'>, 'last_seen' | 'leases'> {
+interface NodeDetails extends NodeAnswer, Omit<Answer<'getNodePresence'>, 'node'> {
   /** What its last inspection found; null: it was never inspected. */
   readonly found: Answer<'listNodeFacts'>['facts'][number] | null;
   readonly cables: Answer<'getNodeCabling'>['cables'];
@@ -74,10 +74,10 @@ async function nodeDetails(connection: Connection, node: string): Promise<NodeDe
   const answer = await operate(connection, 'getNode', { params: { node } });
   // Uses the id from here on: the name may move to another node.
   const params = { node: answer.id };
-  const { last_seen, leases } = await operate(connection, 'getNodePresence', { params });
+  const { node: _name, ...presence } = await operate(connection, 'getNodePresence', { params });
   const { facts } = await operate(connection, 'listNodeFacts', { params });
   const { cables } = await operate(connection, 'getNodeCabling', { params });
-  return { ...answer, last_seen, leases, found: facts[0] ?? null, cables };
+  return { ...answer, ...presence, found: facts[0] ?? null, cables };
 }
 
 interface AddOptions extends ConnectionOptions {
@@ -142,6 +142,20 @@ function checkWords({ check, overwritten_at }: Erasure): string {
   return [`${who}: ${bytes} bytes in samples ${RESULT_WORDS[result]}`, ...problems].join('; ');
 }
 
+const clockWords = (seconds: number): string =>
+  Math.abs(seconds) <= 1 ? 'right' : `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`;
+
+function systemLines({ units, more_units: more, cloud_init: end }: NonNullable<NodeDetails['system']>): string[] {
+  return [
+    ...(units.length === 0 ? ['no unit has failed'] : []),
+    ...units.flatMap(({ unit, result, lines }) => [`FAILED ${unit} (${result})`, ...lines.map((text) => `  ${text}`)]),
+    ...(more === 0 ? [] : [`${more} more units failed`]),
+    ...(end === null ? [] : [`cloud-init: ${end.status}`]),
+    ...(end?.errors ?? []).map((text) => `  error: ${text}`),
+    ...(end?.warnings ?? []).map((text) => `  warning: ${text}`),
+  ];
+}
+
 /** Null: no port is declared. */
 function cableWords(cable: NodeDetails['cables'][number] | undefined): string | null {
   if (!cable?.declared) return null;
@@ -160,6 +174,9 @@ function printNode(output: Output, node: NodeDetails): void {
   line('next step', node.next_step);
   line('health', node.health);
   line('last seen', node.last_seen ?? 'never');
+  line('contact', node.contact_at && `last connected to the node API at ${node.contact_at}`);
+  line('clock', node.clock_offset === null ? null : clockWords(node.clock_offset));
+  if (node.system !== null) for (const words of systemLines(node.system)) line('system', words);
   line('site', node.site);
   line('sku', node.sku);
   line('profile', node.profile);
@@ -173,6 +190,7 @@ function printNode(output: Output, node: NodeDetails): void {
   );
   line('erased', node.erasure && erasureWords(node.erasure));
   line('verified', node.erasure && checkWords(node.erasure));
+  line('NOT ERASED', node.not_erased && `since ${node.not_erased.at}: ${printable(node.not_erased.reason)}`);
   for (const nic of node.interfaces) {
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
     line('', cableWords(node.cables.find((cable) => cable.interface === nic.name)));

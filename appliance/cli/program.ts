@@ -4,11 +4,14 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import { LIFECYCLE_STATES } from '../domain/lifecycle.ts';
 import { BMC_DRIVERS } from '../domain/machine.ts';
+import { addAccessCommands } from './access-commands.ts';
 import { addBmcCommands } from './bmc-commands.ts';
 import { SHELLS } from './completion.ts';
 import { addEnrollmentCommands } from './enrollment-commands.ts';
+import { addExportCommands } from './export-commands.ts';
 import { addNodeCommands } from './node-commands.ts';
 import { addNodeReads } from './node-reads.ts';
+import { addOnboardingCommands } from './onboarding-commands.ts';
 import { addRackCommands } from './rack.ts';
 import { filtering, NODES, selecting, selectingToRead } from './selection-options.ts';
 
@@ -213,9 +216,20 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .action(async (options) => (await import('./assets.ts')).listBootFiles(options));
 
   addNodeCommands(program, connected);
+  addOnboardingCommands(program, connected);
   addNodeReads(program, connected);
   addBmcCommands(program, connected);
   addEnrollmentCommands(program, connected);
+  addExportCommands(program, connected);
+
+  const skus = program
+    .command('skus')
+    .summary('list the SKU catalogue')
+    .description('SKUs: kinds of hardware that nodes refer to. They are declared in inventory files.');
+  connected(skus.command('list'))
+    .description('Lists SKUs with owner, regions and the hardware that their machines have at least.')
+    .action(async (options) => (await import('./skus.ts')).listSkus(options));
+  addAccessCommands(program, connected);
 
   const leases = program.command('leases').summary('list DHCP leases').description('Lists DHCP leases.');
   connected(leases.command('list'))

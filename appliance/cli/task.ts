@@ -1,6 +1,6 @@
 import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
-import { isOver, TASK_KIND_NAMES, type TaskKind } from '../domain/task.ts';
+import { isOver, OPERATOR_TASK_KINDS, type TaskKind } from '../domain/task.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { chosenNodes, type SelectionOptions } from './node-selection.ts';
 import { runOnMany } from './on-many.ts';
@@ -64,9 +64,9 @@ function showTask(task: Task, options: RunOptions): void {
 }
 
 function kindOf(word: string | undefined): TaskKind {
-  const kind = TASK_KIND_NAMES.find((each) => each === word);
+  const kind = OPERATOR_TASK_KINDS.find((each) => each === word);
   if (kind === undefined) {
-    throw new ColdironError('usage', `the last word is the kind of task: ${TASK_KIND_NAMES.join(', ')}`);
+    throw new ColdironError('usage', `the last word is the kind of task: ${OPERATOR_TASK_KINDS.join(', ')}`);
   }
   return kind;
 }

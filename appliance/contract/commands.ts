@@ -21,13 +21,16 @@ export interface NodeCommand extends Operation {
   readonly cli: GeneratedVerb;
 }
 
+/** Refused while the node is allocated. */
+const TAKES_FROM_USER: ReadonlySet<string> = new Set(['commission', 'deploy', 'release', 'drain', 'retire', 'remove']);
+
 const command = (row: CommandRow): NodeCommand => ({
   method: 'POST',
   path: `${V1}/nodes/:node/${row.verb}`,
   access: row.role ?? 'operator',
   tag: 'nodes',
   summary: row.summary,
-  errors: ['conflict', ...(row.errors ?? [])],
+  errors: ['conflict', ...(TAKES_FROM_USER.has(row.verb) ? (['node_in_use'] as const) : []), ...(row.errors ?? [])],
   etag: 'version',
   // The command id makes a repeated command harmless: the store returns the recorded result.
   write: { ...WRITES_NODE, idempotent: true, ...row.write },
@@ -67,6 +70,12 @@ export const NODE_COMMANDS = {
     means: 'erase the disks of a node and return it to ready',
     way: { via: ['releasing'], to: 'ready' },
     write: { destroys: 'erases all disks' },
+  }),
+  markNodeFixed: command({
+    verb: 'mark-fixed',
+    summary: 'Return a node whose deployment or enrollment failed to ready; its disks do not change',
+    means: 'return a node whose deployment or enrollment failed to ready; its disks do not change',
+    way: { via: [], to: 'ready' },
   }),
   cancelNodeWork: command({
     verb: 'cancel',
@@ -108,7 +117,6 @@ export const NODE_COMMANDS = {
     verb: 'retire',
     summary: 'Take a node out of use; it can be reactivated',
     means: 'take a node out of use; it can be reactivated',
-    errors: ['node_in_use'],
   }),
   reactivateNode: command({
     verb: 'reactivate',
@@ -139,7 +147,6 @@ export const NODE_COMMANDS = {
     summary: 'Delete a retired node and its identity permanently',
     means: 'delete a retired node permanently',
     write: { destroys: 'permanently ends the identity' },
-    errors: ['node_in_use'],
   }),
 } as const satisfies Readonly<Record<string, NodeCommand>>;
 

@@ -2,11 +2,24 @@
 
 import { NODE_COMMANDS } from './commands.ts';
 import type { Operation } from './operation.ts';
+import { ACCESS_OPERATIONS } from './operations/access.ts';
+import { ALLOCATION_OPERATIONS } from './operations/allocations.ts';
 import { BMC_OPERATIONS } from './operations/bmc.ts';
+import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
+import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
 
-const TABLE = { ...NODE_OPERATIONS, ...NODE_COMMANDS, ...BMC_OPERATIONS, ...SITE_OPERATIONS };
+const TABLE = {
+  ...NODE_OPERATIONS,
+  ...NODE_COMMANDS,
+  ...ONBOARDING_OPERATIONS,
+  ...BMC_OPERATIONS,
+  ...EXPORT_OPERATIONS,
+  ...ACCESS_OPERATIONS,
+  ...ALLOCATION_OPERATIONS,
+  ...SITE_OPERATIONS,
+};
 
 export type OperationId = keyof typeof TABLE;
 

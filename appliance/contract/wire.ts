@@ -3,7 +3,35 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { CommandId } from './commands.ts';
 import type { OperationId } from './operations.ts';
+import {
+  KeySet,
+  KeySetAnswer,
+  KeySetBody,
+  KeySetReference,
+  NewSshKey,
+  ReviewBody,
+  RollBackBody,
+  RotateBody,
+  SiteKeySet,
+  SiteKeySetBody,
+  SiteReference,
+  SshKey,
+  SshKeyFilter,
+  SshKeyReference,
+  SudoPolicy,
+  SudoPolicyBody,
+  SudoPolicyReference,
+  ValidateBody,
+} from './schemas/access.ts';
 import { HostAnswer, HostRequest } from './schemas/admin-node.ts';
+import {
+  Allocation,
+  AllocationFilter,
+  AllocationKeySetBody,
+  AllocationReference,
+  CleanUpBody,
+  NewAllocation,
+} from './schemas/allocation.ts';
 import {
   BootAnswer,
   BootRequest,
@@ -28,9 +56,26 @@ import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
 import { DiagnosisAnswer, Recording, SiteDiagnosisAnswer, TimelineAnswer } from './schemas/diagnosis.ts';
 import { Authorities, AuthorityView, BundleAnswer, BundleRequest, NodeTrust } from './schemas/enrollment.ts';
 import { Explanation } from './schemas/explanation.ts';
+import {
+  DeadLetterFilter,
+  DeadLettersAnswer,
+  Receiver,
+  ReceiverReference,
+  ReplayAnswer,
+  ReplayBody,
+} from './schemas/exports.ts';
 import { ApplyAnswer, InventoryApply, NodeDocument, NodeImport } from './schemas/inventory.ts';
 import { Node, NodeFilter, NodePage, NodePresence, NodeReference } from './schemas/node.ts';
 import { CommandBody, ConfirmedBody, DeployBody, NodeFacts, NodeSession } from './schemas/node-work.ts';
+import {
+  NewOnboarding,
+  Onboarding,
+  OnboardingConfirmation,
+  OnboardingDetails,
+  OnboardingFilter,
+  OnboardingNote,
+  OnboardingReference,
+} from './schemas/onboarding.ts';
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
 import {
@@ -69,6 +114,7 @@ const COMMANDS = {
   commissionNode: command,
   deployNode: { params, body: DeployBody, answer: refTo(Node) },
   releaseNode: confirmedCommand,
+  markNodeFixed: command,
   cancelNodeWork: command,
   rescueNode: command,
   endNodeRescue: command,
@@ -115,6 +161,13 @@ export const WIRE = {
   createRendering: { params, answer: Rendering },
   compareRendering: { params, answer: RenderingDifference },
 
+  createOnboarding: { body: NewOnboarding, answer: refTo(Onboarding) },
+  listOnboardings: { query: OnboardingFilter, answer: listOf('onboardings', refTo(Onboarding)) },
+  getOnboarding: { params: OnboardingReference, answer: OnboardingDetails },
+  confirmOnboarding: { params: OnboardingReference, body: OnboardingConfirmation, answer: refTo(Onboarding) },
+  cancelOnboarding: { params: OnboardingReference, body: OnboardingNote, answer: refTo(Onboarding) },
+  retryOnboarding: { params: OnboardingReference, body: OnboardingNote, answer: refTo(Onboarding) },
+
   getNodePower: { params, answer: PowerAnswer },
   setNodePower: { params, body: PowerRequest, answer: PowerAnswer },
   setNodeBootDevice: { params, body: BootRequest, answer: BootAnswer },
@@ -139,6 +192,32 @@ export const WIRE = {
   forgetBmcCertificate: { params, answer: Type.Object({ node: Type.String() }) },
   listBmcQuirks: { answer: listOf('quirks', refTo(Quirk)) },
   scanForBmcs: { body: ScanRequest, answer: ScanAnswer },
+
+  listSshKeys: { query: SshKeyFilter, answer: listOf('keys', refTo(SshKey)) },
+  addSshKey: { body: NewSshKey, answer: refTo(SshKey) },
+  removeSshKey: { params: SshKeyReference, answer: refTo(SshKey) },
+  listKeySets: { answer: listOf('key_sets', refTo(KeySet)) },
+  getKeySet: { params: KeySetReference, answer: KeySetAnswer },
+  putKeySet: { params: KeySetReference, body: KeySetBody, answer: refTo(KeySet) },
+  removeKeySet: { params: KeySetReference, answer: refTo(KeySet) },
+  rotateKeySet: { params: KeySetReference, body: RotateBody, answer: refTo(KeySet) },
+  validateKeySet: { params: KeySetReference, body: ValidateBody, answer: refTo(KeySet) },
+  finishKeySetRotation: { params: KeySetReference, answer: refTo(KeySet) },
+  rollBackKeySet: { params: KeySetReference, body: RollBackBody, answer: refTo(KeySet) },
+  listSiteKeySets: { answer: listOf('sites', SiteKeySet) },
+  putSiteKeySet: { params: SiteReference, body: SiteKeySetBody, answer: SiteKeySet },
+  rollBackSiteKeySet: { params: SiteReference, answer: SiteKeySet },
+
+  listSudoPolicies: { answer: listOf('policies', refTo(SudoPolicy)) },
+  putSudoPolicy: { params: SudoPolicyReference, body: SudoPolicyBody, answer: refTo(SudoPolicy) },
+  reviewSudoPolicy: { params: SudoPolicyReference, body: ReviewBody, answer: refTo(SudoPolicy) },
+  removeSudoPolicy: { params: SudoPolicyReference, answer: refTo(SudoPolicy) },
+  listAllocations: { query: AllocationFilter, answer: listOf('allocations', refTo(Allocation)) },
+  getAllocation: { params: AllocationReference, answer: refTo(Allocation) },
+  requestAllocation: { body: NewAllocation, answer: refTo(Allocation) },
+  releaseAllocation: { params: AllocationReference, answer: refTo(Allocation) },
+  cleanUpAllocation: { params: AllocationReference, body: CleanUpBody, answer: refTo(Allocation) },
+  setAllocationKeySet: { params: AllocationReference, body: AllocationKeySetBody, answer: refTo(Allocation) },
 
   applyInventory: { body: InventoryApply, answer: ApplyAnswer },
   listSites: { answer: listOf('sites', refTo(Site)) },
@@ -168,6 +247,9 @@ export const WIRE = {
   rotateAuthority: { body: RotateAuthorityBody, answer: AuthorityView },
   retireAuthority: { body: RetireAuthorityBody, answer: AuthorityView },
   rotateTaskKey: { body: Nothing, answer: TaskKeyAnswer },
+  listExports: { answer: listOf('exports', refTo(Receiver)) },
+  listDeadLetters: { params: ReceiverReference, query: DeadLetterFilter, answer: DeadLettersAnswer },
+  replayDeadLetters: { params: ReceiverReference, body: ReplayBody, answer: ReplayAnswer },
   listTokens: { answer: listOf('tokens', refTo(Token)) },
   createToken: { body: NewToken, answer: Type.Object({ ...Token.schema.properties, token: Type.String() }) },
   revokeToken: {

@@ -1,4 +1,4 @@
-// What is wrong with the appliance itself: its files, disk, store, listeners, networks, clock and certificates. The list is closed, so
+// What is wrong with the appliance itself: its files, disk, store, listeners, networks, clock, certificates and receivers of events. The list is closed, so
 // that a reader can handle each kind. `appliance/self-check/` finds the problems.
 
 import type { Instant } from './instant.ts';
@@ -60,6 +60,11 @@ export interface CertificateProblem extends Problem<'certificate-expiring' | 'ce
   readonly notAfter: Instant;
 }
 
+/** `subject`: the name of the receiver in the site file. Events wait for it. */
+export interface ReceiverProblem extends Problem<'receiver-unreachable'> {
+  readonly reason: string;
+}
+
 export type ApplianceProblem =
   | BootFileProblem
   | DiskProblem
@@ -67,7 +72,8 @@ export type ApplianceProblem =
   | ListenerProblem
   | OtherDhcpServerProblem
   | ClockProblem
-  | CertificateProblem;
+  | CertificateProblem
+  | ReceiverProblem;
 
 type WithoutSince<Each> = Each extends unknown ? Omit<Each, 'since'> : never;
 

@@ -7,6 +7,7 @@ import type { RequiredIdentity } from './hardware-identity.ts';
 import type { Ipv4 } from './ipv4.ts';
 import type { EnrollmentMode } from './machine.ts';
 import type { DomainName, Hostname, ObjectName } from './names.ts';
+import type { OnboardingSettings } from './onboarding.ts';
 import type { Account, DiskImage, RoceLink, Storage } from './system.ts';
 
 export interface Sku {
@@ -18,7 +19,32 @@ export interface Sku {
   readonly gpus: number;
   /** Empty: every region. */
   readonly regions: readonly string[];
+  /** Who decides about it: the team that a refused registration goes to. */
+  readonly owner: string | null;
+  /** What a machine of this SKU has at least; null: nothing is said. */
+  readonly minimum: HardwareMinimum | null;
+  /** A machine that has less: `require` fails its commissioning, `warn` reports it. */
+  readonly hardware: HardwarePolicy;
 }
+
+/** Null: not said. */
+export interface HardwareMinimum {
+  readonly cores: number | null;
+  readonly threads: number | null;
+  readonly memoryBytes: number | null;
+  /** So many disks of at least `diskBytes`. */
+  readonly disks: number | null;
+  readonly diskBytes: number | null;
+  /** So many network cards of at least `nicMbps`. */
+  readonly nics: number | null;
+  readonly nicMbps: number | null;
+}
+
+export const HARDWARE_POLICIES = ['warn', 'require'] as const;
+export type HardwarePolicy = (typeof HARDWARE_POLICIES)[number];
+
+/** Values of fields that a SKU leaves out. */
+export const SKU_DEFAULTS = { owner: null, minimum: null, hardware: 'warn' } as const satisfies Partial<Sku>;
 
 export const PROFILE_KINDS = ['nixos', 'cloud-image', 'autoinstall', 'preseed', 'kickstart', 'ignition'] as const;
 export type ProfileKind = (typeof PROFILE_KINDS)[number];
@@ -62,6 +88,8 @@ export interface Profile {
   readonly cabling: CablingPolicy;
   /** In addition to the accounts of the site; one of the same name overrides the site's. */
   readonly accounts: readonly Account[];
+  /** What its onboarding runs do differently from those of the site. */
+  readonly onboarding: OnboardingSettings;
 }
 
 /** Values of fields that a profile leaves out. */
@@ -82,6 +110,7 @@ export const PROFILE_DEFAULTS = {
   requiredPcrs: [],
   cabling: 'warn',
   accounts: [],
+  onboarding: {},
 } as const satisfies Partial<Profile>;
 
 /** The kinds that write a whole image to the disk. */

@@ -43,7 +43,7 @@ export const ERRORS = {
   invalid_sku: {
     status: 422,
     exit: 3,
-    hint: 'Choose an active SKU of the catalogue that matches the host; the message lists its hardware.',
+    hint: 'Choose an active SKU that matches the host; list the catalogue: coldiron skus list',
   },
   not_found: { status: 404, exit: 4, hint: 'List the existing nodes: `coldiron nodes list`.' },
   conflict: { status: 409, exit: 5, hint: 'Read the current state and decide again.' },

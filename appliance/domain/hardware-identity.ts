@@ -91,6 +91,8 @@ export interface HardwareRecord {
   readonly refused: (Omit<BoundHardware, 'boundAt'> & { readonly at: Instant }) | null;
   /** The last erasure of its disks. Absent: none was recorded. */
   readonly erasure?: ErasureRecord;
+  /** It was released, and its disks keep their data: nothing is deployed to it until they are erased. Absent: not so. */
+  readonly unerased?: { readonly at: Instant; readonly reason: string };
 }
 
 export const NO_HARDWARE: HardwareRecord = { bound: null, refused: null };

@@ -1,5 +1,6 @@
 // A machine: its declaration, and its current state.
 
+import type { Allocation } from './allocation.ts';
 import type { CpuArchitecture } from './architecture.ts';
 import type { SwitchPort } from './cabling.ts';
 import type { ChassisUuid } from './chassis.ts';
@@ -131,6 +132,8 @@ export interface Machine {
   readonly hardware: HardwareRecord;
   /** The newest intent, also when it is no longer valid; see `intentValidity`. */
   readonly intent: ArmedIntent | null;
+  /** Who uses it. Absent: nobody. */
+  readonly allocation?: Allocation;
   /** Counts every change of this machine; a write based on an older version is rejected. */
   readonly version: number;
   /** The store-wide revision of its last change. */

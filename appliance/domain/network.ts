@@ -2,6 +2,7 @@
 
 import type { Ipv4, Ipv4Range, Prefix } from './ipv4.ts';
 import type { DomainName, ObjectName } from './names.ts';
+import type { SiteOnboarding } from './onboarding.ts';
 import type { Account, Route, SiteBootstrap } from './system.ts';
 
 /** Whether BMC commands are sent, only recorded, or disabled. */
@@ -22,6 +23,10 @@ export interface Site {
   readonly bootstrap: SiteBootstrap | null;
   /** Prefixes whose hosts may log in and use the services of the clusters. Empty: the networks of the site. */
   readonly inside: readonly Prefix[];
+  /** The policy of onboarding runs, as declared; `policyOf` applies defaults. */
+  readonly onboarding: SiteOnboarding;
+  /** A machine whose disks cannot be erased may be released with its data on them. It is marked, and nothing is deployed to it. */
+  readonly releaseWithoutErase: boolean;
 }
 
 /** Values of fields that a site leaves out. */
@@ -32,6 +37,8 @@ export const SITE_DEFAULTS = {
   accounts: [],
   bootstrap: null,
   inside: [],
+  onboarding: {},
+  releaseWithoutErase: false,
 } as const satisfies Partial<Site>;
 
 /** What an unregistered machine gets when it boots from this network. */

@@ -1,6 +1,6 @@
 // Completes inventory objects that an earlier version stored: fields that it did not know get their default values.
 
-import { PROFILE_DEFAULTS, type Profile } from './catalogue.ts';
+import { PROFILE_DEFAULTS, type Profile, SKU_DEFAULTS, type Sku } from './catalogue.ts';
 import { type EnrollmentMode, type MachineSpec, NODE_DEFAULTS } from './machine.ts';
 import { NETWORK_DEFAULTS, SITE_DEFAULTS, type Site, type SiteNetwork } from './network.ts';
 
@@ -12,6 +12,8 @@ export const completeNetwork = (network: Stored<SiteNetwork, typeof NETWORK_DEFA
   ...NETWORK_DEFAULTS,
   ...network,
 });
+
+export const completeSku = (sku: Stored<Sku, typeof SKU_DEFAULTS>): Sku => ({ ...SKU_DEFAULTS, ...sku });
 
 export const completeProfile = (profile: Stored<Profile, typeof PROFILE_DEFAULTS>): Profile => ({
   ...PROFILE_DEFAULTS,

@@ -14,9 +14,17 @@ interface TaskDefinition {
   readonly limit: Instant;
   /** The pattern and the default (`standard`) of each parameter. Plain characters only: a shell reads them. */
   readonly parameters: Readonly<Record<string, { readonly pattern: RegExp; readonly standard: string }>>;
+  /** Created only by the appliance itself, as a part of other work. */
+  readonly internal?: true;
   /** Created and started only in this state. */
   readonly onlyWhile?: LifecycleState;
 }
+
+const ACCOUNT = {
+  allocation: { pattern: /^[0-9a-f-]{36}$/, standard: '' },
+  user: { pattern: /^[a-z][a-z0-9_-]{0,30}$/, standard: '' },
+  attempt: { pattern: /^[0-9]{1,9}$/, standard: '0' },
+};
 
 export const TASK_KINDS = {
   ping: { means: 'reply', repeatable: true, limit: MINUTE, parameters: {} },
@@ -48,10 +56,47 @@ export const TASK_KINDS = {
     parameters: {},
     onlyWhile: 'active',
   },
+  'provision-account': {
+    means: 'create the account of an allocation, or give it other keys',
+    // One that was lost must not run later, when its allocation may be over; the workflow creates another one.
+    repeatable: false,
+    limit: 5 * MINUTE,
+    // The keys are base64url.
+    parameters: {
+      ...ACCOUNT,
+      keys: { pattern: /^[A-Za-z0-9_-]{4,65536}$/, standard: '' },
+      sudo: { pattern: /^[A-Za-z0-9_-]{4,40000}$/, standard: 'none' },
+    },
+    internal: true,
+    onlyWhile: 'active',
+  },
+  'check-account': {
+    means: 'compare the root rights of an account with those that it was given',
+    repeatable: true,
+    limit: 2 * MINUTE,
+    parameters: {
+      ...ACCOUNT,
+      sudo: { pattern: /^(?:none|[0-9a-f]{64})$/, standard: '' },
+      rules: { pattern: /^[0-9a-f]{64}$/, standard: '' },
+    },
+    internal: true,
+    onlyWhile: 'active',
+  },
+  'remove-account': {
+    means: 'remove the account of an allocation with its files',
+    repeatable: true,
+    limit: 10 * MINUTE,
+    parameters: ACCOUNT,
+    internal: true,
+    onlyWhile: 'active',
+  },
 } as const satisfies Readonly<Record<string, TaskDefinition>>;
 export type TaskKind = keyof typeof TASK_KINDS;
 
 export const TASK_KIND_NAMES = Object.keys(TASK_KINDS) as TaskKind[];
+
+/** The kinds that an operator may create. */
+export const OPERATOR_TASK_KINDS = TASK_KIND_NAMES.filter((kind) => !('internal' in TASK_KINDS[kind]));
 
 export const taskDefinition = (kind: TaskKind): TaskDefinition => TASK_KINDS[kind];
 

@@ -172,7 +172,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     firstBootParts: async (machine) => {
       const origin: Origin = { actor: 'appliance', correlationId: null };
       const { bundle, files } = await bundles.issue({ machine, delivery: 'maas', reissue: true, origin });
-      return [{ name: 'node-agent', version: bundle.id, script: files.script.text }];
+      return [{ name: 'node-agent', version: bundle.id, script: files.script.text, reports: true }];
     },
     installedFiles: async (machine) => {
       const origin: Origin = { actor: 'appliance', correlationId: null };

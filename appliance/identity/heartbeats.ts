@@ -2,6 +2,7 @@
 // seconds. After a start, a node counts as silent only after this process has listened for the full timeout.
 
 import type { Json, NewEvent } from '../domain/event.ts';
+import { knownSystem, type NodeSystem } from '../domain/events/node-system.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Health } from '../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
@@ -23,6 +24,8 @@ export interface HeartbeatsDeps {
 export interface Heartbeats {
   record(machine: Machine, report: Json, correlationId: string): Promise<void>;
   lastOf(machine: MachineId): Heartbeat | null;
+  /** Keeps what a node reported about its system, until it reports again or boots again. Returns what was kept before. */
+  keepSystem(machine: Machine, system: NodeSystem): NodeSystem | null;
   /** Writes the heartbeats received since the last flush. */
   flush(): Promise<void>;
   /** Sets nodes without a recent heartbeat to silent, and returns them. */
@@ -40,7 +43,11 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
     record: async (machine, report, correlationId) => {
       const at = now();
       await deps.twins.reported(machine, bootIdOf(report), correlationId);
-      last.set(machine.id, { machine: machine.id, at, report });
+      last.set(machine.id, {
+        machine: machine.id,
+        at,
+        report: withSystem(report, last.get(machine.id)?.report ?? null),
+      });
       unwritten.add(machine.id);
       if (machine.health === 'online') return;
       const origin = { actor: `machine:${machine.spec.hostname}`, correlationId };
@@ -48,6 +55,12 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
       await store.commit(healthChange(machine, 'online', event));
     },
     lastOf: (machine) => last.get(machine) ?? null,
+    keepSystem: ({ id }, system) => {
+      const { at, report } = last.get(id) ?? { at: now(), report: {} };
+      last.set(id, { machine: id, at, report: { ...fieldsOf(report), system } });
+      unwritten.add(id);
+      return reportedBy(report).system;
+    },
     flush: async () => {
       if (unwritten.size === 0) return;
       const written = unwritten;
@@ -76,10 +89,31 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
   };
 }
 
+/** What the last heartbeat of a node says. Another version may have stored it. */
+export function reportedBy(report: Json): {
+  /** How far its clock is ahead, in milliseconds; null: not measured. Its precision is a second. */
+  readonly clockOffset: Instant | null;
+  readonly system: NodeSystem | null;
+} {
+  const { clock_offset_ms: offset, system } = fieldsOf(report);
+  return { clockOffset: typeof offset === 'number' ? offset : null, system: knownSystem(system) };
+}
+
+const fieldsOf = (report: Json): { readonly [key: string]: Json } =>
+  typeof report === 'object' && report !== null && !Array.isArray(report)
+    ? (report as { readonly [key: string]: Json })
+    : {};
+
 /** Of the kernel: new at every boot. */
 function bootIdOf(report: Json): string | null {
-  const id = typeof report === 'object' && report !== null && 'boot_id' in report ? report.boot_id : null;
+  const id = fieldsOf(report).boot_id;
   return typeof id === 'string' && id !== '' ? id : null;
+}
+
+/** A heartbeat of the same boot keeps what was reported about the system. */
+function withSystem(report: Json, before: Json): Json {
+  const { system } = fieldsOf(before);
+  return system === undefined || bootIdOf(report) !== bootIdOf(before) ? report : { ...fieldsOf(report), system };
 }
 
 /** The store refuses an unchanged health, so the event is written once. */

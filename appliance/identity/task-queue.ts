@@ -118,7 +118,7 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
       issuedAt: createdAt,
       expiresAt,
     });
-    const about = { task: id, kind, parameters: checked.value };
+    const about = { task: id, kind, parameters: inShort(checked.value) };
     await store.createTask(
       {
         id,
@@ -251,6 +251,16 @@ const originOf = ({ spec }: TaskHolder, correlationId: string): Origin => ({
   actor: `machine:${spec.hostname}`,
   correlationId,
 });
+
+/** The task itself has the whole value; an event and an audit entry need not repeat it. */
+const inShort = (parameters: TaskParameters): TaskParameters =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, value]) => [
+      name,
+      value.length > SHORT ? `${value.slice(0, SHORT)}… (${value.length} characters)` : value,
+    ]),
+  );
+const SHORT = 64;
 
 /** Fits in one line of the trail. */
 const firstLine = (text: string): string => text.split('\n', 1)[0]?.slice(0, 200) ?? '';

@@ -1,6 +1,7 @@
 // Converts sections of a file to domain objects: the domain's parsers read scalars, and omitted fields get defaults.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
+import { parseByteSize } from '../domain/byte-size.ts';
 import { PROFILE_DEFAULTS } from '../domain/catalogue.ts';
 import { parseChassisUuid } from '../domain/chassis.ts';
 import { parseEkFingerprint } from '../domain/hardware-identity.ts';
@@ -9,6 +10,7 @@ import type { EnrollmentMode, HostAccess } from '../domain/machine.ts';
 import { type ObjectName, parseDomainName, parseHostname, parseObjectName } from '../domain/names.ts';
 import { enrollmentFromOnboarding } from '../domain/stored-inventory.ts';
 import { declareLinks, declareRoce } from './declare-links.ts';
+import { declareOnboarding, declareSiteOnboarding } from './declare-onboarding.ts';
 import {
   declareAccounts,
   declareBootstrap,
@@ -42,6 +44,8 @@ export const declareSite = (site: Fields<SiteSection>): SiteDraft => ({
   accounts: declareAccounts(site),
   bootstrap: declareBootstrap(site),
   inside: site.list('inside', parsePrefix),
+  onboarding: declareSiteOnboarding(site),
+  releaseWithoutErase: site.value('release_without_erase', false),
 });
 
 export const declareNetwork = (network: Fields<NetworkSection>, context: DeclareContext): NetworkDraft => ({
@@ -77,6 +81,17 @@ export const declareSku = (sku: Fields<SkuSection>): SkuDraft => ({
   architecture: sku.value('architecture', undefined),
   gpus: sku.value('gpus', 0),
   regions: sku.values('regions', []),
+  owner: sku.value('owner', null),
+  minimum: sku.record('minimum', (least) => ({
+    cores: least.value('cores', null),
+    threads: least.value('threads', null),
+    memoryBytes: least.optional('memory', parseByteSize),
+    disks: least.value('disks', null),
+    diskBytes: least.optional('disk_size', parseByteSize),
+    nics: least.value('nics', null),
+    nicMbps: least.value('nic_mbps', null),
+  })),
+  hardware: sku.value('hardware', 'warn'),
 });
 
 export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft => ({
@@ -104,6 +119,7 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   requiredPcrs: profile.values('required_pcrs', []),
   cabling: profile.value('cabling', PROFILE_DEFAULTS.cabling),
   accounts: declareAccounts(profile),
+  onboarding: declareOnboarding(profile),
 });
 
 export const declareCluster = (cluster: Fields<ClusterSection>, context: DeclareContext): ClusterDraft => ({

@@ -1,7 +1,7 @@
 // Drafts: objects of a file before all checks have passed, each with its place in the file. A field that could not be read is
 // undefined: its problem has been reported, and later checks skip it.
 
-import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
+import type { Cluster, HardwareMinimum, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
 import type { EkFingerprint } from '../domain/hardware-identity.ts';
 import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
 import type { BmcEndpoint, MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
@@ -28,7 +28,7 @@ export type NetworkDraft = DraftWith<
   SiteNetwork,
   { pools: Items<Draft<Ipv4Range>>; dns: Items<Ipv4>; routes: Items<Draft<Route>> }
 >;
-export type SkuDraft = Draft<Sku>;
+export type SkuDraft = DraftWith<Sku, { minimum: Maybe<Draft<HardwareMinimum>> }>;
 export type ProfileDraft = DraftWith<
   Profile,
   { skus: Items<ObjectName>; accounts: Items<AccountDraft>; storage: Maybe<StorageDraft>; image: Maybe<ImageDraft> }

@@ -107,6 +107,11 @@ export class Fleet {
     return this.#byId.get(id) ?? null;
   }
 
+  /** Also one that was removed. */
+  machineEverKnown(id: MachineId): Machine | null {
+    return this.#byId.get(id) ?? this.#removed.get(id) ?? null;
+  }
+
   machineByMac(mac: Mac): Machine | null {
     return this.#byMac.get(mac) ?? null;
   }

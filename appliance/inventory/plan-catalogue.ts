@@ -41,8 +41,11 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
         remaining.push([kind, value]);
         const owner = old && { value: old, source: held.sources.get(`${kind}/${name}`) ?? '' };
         const step = stepTo(kind, name, owner ?? null, { value, source });
-        const note = owner ? takeover(owner.source, source, request) : null;
-        steps.push(note === null ? step : withNotes(step, [note]));
+        const notes = [
+          ...(owner ? [takeover(owner.source, source, request)] : []),
+          ...(kind === 'sku' && step.change.change === 'changed' ? [impactOf(name, nodes)] : []),
+        ].filter((note) => note !== null);
+        steps.push(notes.length === 0 ? step : withNotes(step, notes));
         if (step.change.change !== 'unchanged') put.push({ kind, name, source, value });
       }
     }
@@ -63,6 +66,13 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
     }
   }
   return { steps, put, drop };
+}
+
+/** Which nodes a changed SKU is about; null: none. */
+function impactOf(sku: string, nodes: readonly MachineSpec[]): string | null {
+  const users = nodes.flatMap((node) => (node.sku === sku ? [node.hostname] : []));
+  if (users.length === 0) return null;
+  return `${users.length === 1 ? '1 node is' : `${users.length} nodes are`} of this SKU: ${listed(users)}`;
 }
 
 /** The users of each object, among the objects that remain. */

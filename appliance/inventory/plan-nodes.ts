@@ -1,6 +1,7 @@
 // Matches declared nodes to stored machines. A machine keeps its id and its lifecycle through every edit that keeps its name or
 // one of its MAC addresses.
 
+import { type Allocation, allocationText } from '../domain/allocation.ts';
 import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { isInUse, lifeIn } from '../domain/lifecycle.ts';
@@ -133,6 +134,12 @@ function planNode(
     plan.steps.push({ ...refused('node', declared.hostname, source, foreign), machine: machine.id });
     return;
   }
+  if (machine?.allocation && machine.spec.sku !== declared.sku) {
+    plan.remaining.push(machine.spec);
+    const reason = `${machine.spec.hostname} keeps its SKU while it is in use: ${releaseFirst(machine.allocation)}`;
+    plan.steps.push({ ...refused('node', declared.hostname, source, reason), machine: machine.id, inUse: true });
+    return;
+  }
   const { spec, kept } = known ? withKnownHardware(declared, known, source, request) : { spec: declared, kept: [] };
   plan.remaining.push(spec);
   const held = machine ? { value: machine.spec, source: machine.source } : null;
@@ -173,9 +180,11 @@ function planRemoval(
 ): void {
   const { id, version, spec, source, lifecycle } = machine;
   const { hostname } = spec;
-  if (isInUse(lifecycle.state)) {
+  if (isInUse(lifecycle.state) || machine.allocation) {
     plan.remaining.push(spec);
-    const reason = `${hostname} is ${lifecycle.state}: retire it first (coldiron retire ${hostname}), or declare it again`;
+    const reason = machine.allocation
+      ? `${hostname} is in use: ${releaseFirst(machine.allocation)}, or declare it again`
+      : `${hostname} is ${lifecycle.state}: retire it first (coldiron retire ${hostname}), or declare it again`;
     plan.steps.push({ ...refused('node', hostname, source, reason), machine: id, inUse: true });
     return;
   }
@@ -184,6 +193,9 @@ function planRemoval(
   const note = reasons[0] ?? `no longer declared by ${source}`;
   plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note } });
 }
+
+const releaseFirst = (allocation: Allocation): string =>
+  `${allocationText(allocation)} holds it; release it first (coldiron allocations release ${allocation.id})`;
 
 /** A removed machine may be declared again; the note says that its old identity remains revoked. */
 function redeclaredText({ spec: { hostname }, lifecycle }: Machine, spec: MachineSpec): string {

@@ -2,6 +2,8 @@
 // message: "must be …".
 
 import { type Static, Type } from 'typebox';
+import { BMC_DRIVERS } from '../domain/machine.ts';
+import { FAILURE_CLASSES } from '../domain/onboarding.ts';
 import { BOND_MODES, DISK_LAYOUTS } from '../domain/system.ts';
 
 export const closed = { additionalProperties: false } as const;
@@ -152,3 +154,32 @@ export const RoceSection = Type.Object(
   closed,
 );
 export type RoceSection = Static<typeof RoceSection>;
+
+const onboardingKeys = {
+  adopt: Type.Optional(Type.Enum(['match', 'never'])),
+  auto_claim: Type.Optional(Type.Boolean()),
+  strict_pxe: Type.Optional(Type.Boolean()),
+  retry: Type.Optional(Type.Array(Type.Enum([...FAILURE_CLASSES]), { maxItems: 10, uniqueItems: true })),
+  retries: Type.Optional(Type.Integer({ minimum: 0, maximum: 5 })),
+  hardware_sync: Type.Optional(Type.Boolean()),
+  site_bootstrap: Type.Optional(Type.Enum(['optional', 'required'])),
+  discovery_minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 240 })),
+};
+
+/** The BMC login of machines that only their BMC address is known of. */
+const BmcLoginSection = Type.Object(
+  {
+    driver: Type.Optional(Type.Enum([...BMC_DRIVERS])),
+    username: Type.Optional(printable(64)),
+    password_file: Type.Optional(matching('^/[\\x20-\\x7e]{1,1000}$', 'an absolute path on the appliance')),
+  },
+  closed,
+);
+
+export const OnboardingSection = Type.Object(onboardingKeys, closed);
+export const SiteOnboardingSection = Type.Object(
+  { ...onboardingKeys, bmc: Type.Optional(BmcLoginSection), bmc_networks: Type.Optional(Type.Array(word())) },
+  closed,
+);
+export type OnboardingSection = Static<typeof OnboardingSection>;
+export type SiteOnboardingSection = Static<typeof SiteOnboardingSection>;

@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../domain/architecture.ts';
 import { CABLING_POLICIES } from '../domain/cabling.ts';
-import { PROFILE_KINDS } from '../domain/catalogue.ts';
+import { HARDWARE_POLICIES, PROFILE_KINDS } from '../domain/catalogue.ts';
 import { REQUIRED_IDENTITIES } from '../domain/hardware-identity.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../domain/machine.ts';
 import { BMC_MODES, DHCP_MODES, NETWORK_PURPOSES, UNKNOWN_POLICIES } from '../domain/network.ts';
@@ -20,10 +20,12 @@ import {
   KernelParameters,
   matching,
   mtu,
+  OnboardingSection,
   Packages,
   printable,
   RoceSection,
   RouteSection,
+  SiteOnboardingSection,
   StorageSection,
   TimeServers,
   userName,
@@ -43,6 +45,8 @@ const SiteSection = Type.Object(
     accounts: Type.Optional(Accounts),
     bootstrap: Type.Optional(BootstrapSection),
     inside: Type.Optional(Type.Array(word())),
+    onboarding: Type.Optional(SiteOnboardingSection),
+    release_without_erase: Type.Optional(Type.Boolean()),
   },
   closed,
 );
@@ -78,6 +82,22 @@ const SkuSection = Type.Object(
     architecture: Type.Enum([...CPU_ARCHITECTURES]),
     gpus: Type.Optional(Type.Integer({ minimum: 0, maximum: 1024 })),
     regions: Type.Optional(Type.Array(printable(100))),
+    owner: Type.Optional(printable(100)),
+    minimum: Type.Optional(
+      Type.Object(
+        {
+          cores: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          memory: Type.Optional(word()),
+          disks: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
+          disk_size: Type.Optional(word()),
+          nics: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+          nic_mbps: Type.Optional(Type.Integer({ minimum: 10, maximum: 10_000_000 })),
+        },
+        closed,
+      ),
+    ),
+    hardware: Type.Optional(Type.Enum([...HARDWARE_POLICIES])),
   },
   closed,
 );
@@ -112,6 +132,7 @@ const ProfileSection = Type.Object(
     ),
     cabling: Type.Optional(Type.Enum([...CABLING_POLICIES])),
     accounts: Type.Optional(Accounts),
+    onboarding: Type.Optional(OnboardingSection),
   },
   closed,
 );

@@ -90,6 +90,7 @@ const CONDITION_HOLDS: Readonly<Record<Condition, (lifecycle: Lifecycle) => bool
   'failed-after-commissioning': (lifecycle) => lifecycle.failure?.step !== 'commission',
   'failed-to-enroll': (lifecycle) => lifecycle.failure?.step === 'enroll',
   'failed-to-drain': (lifecycle) => lifecycle.failure?.step === 'drain',
+  'failed-to-install': ({ failure }) => failure?.step === 'deploy' || failure?.step === 'enroll',
   'retired-from-service': ({ resume }) =>
     TRANSITIONS.some((row) => row.from === resume && row.event === 'release' && row.if === undefined),
 };

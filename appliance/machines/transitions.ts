@@ -11,6 +11,7 @@ export const CONDITIONS = {
   'failed-after-commissioning': 'the failed step is not commissioning',
   'failed-to-enroll': 'the failed step is enrolling',
   'failed-to-drain': 'the failed step is draining',
+  'failed-to-install': 'the failed step is deploying or enrolling',
   'retired-from-service': 'it was ready or active before it was retired',
 } as const;
 export type Condition = keyof typeof CONDITIONS;
@@ -215,6 +216,15 @@ const TABLE = [
     effects: [],
     remember: 'failed',
   },
+  // Nothing of the failed installation may go on: its token is revoked, and its machine is switched off.
+  {
+    from: 'failed',
+    event: 'mark-fixed',
+    if: 'failed-to-install',
+    to: 'ready',
+    effects: ['power-off'],
+    revokesIdentity: true,
+  },
   // It enrolled after the deadline with a token that is still valid. The deadline only asks an operator to look.
   { from: 'failed', event: 'enrolled', if: 'failed-to-enroll', to: 'active', effects: [] },
   { from: 'failed', event: 'drain', if: 'failed-to-drain', to: 'draining', effects: [] },
@@ -266,6 +276,7 @@ export const EVENTS = {
   released: { by: 'machine', means: 'the disks are erased' },
   'released-unerased': { by: 'appliance', means: 'released, but the disks keep their data' },
   'erase-failed': { by: 'machine', means: 'the disks could not be erased' },
+  'mark-fixed': { by: 'operator', means: 'the cause of a failed installation is fixed; the node is free again' },
   rescue: { by: 'operator', means: 'start the service OS with SSH' },
   'rescue-ended': { by: 'operator', means: 'go back to the installed system' },
   retire: { by: 'operator', means: 'keep it, but assign nothing to it' },

@@ -45,6 +45,10 @@ export async function cablingOf(deps: CablingDeps, machine: Machine): Promise<Ch
   return checkCables(deps, machine, await reportsOf(deps, machine));
 }
 
+/** As declared and as its sessions last heard them, without a verdict. */
+export const heardCables = async (deps: Pick<CablingDeps, 'store'>, machine: Machine): Promise<Cable[]> =>
+  cablesOf(machine.spec, await reportsOf(deps, machine));
+
 /** By these reports; the newest first. */
 export async function checkCables(
   deps: CablingDeps,
@@ -119,7 +123,7 @@ async function isSeenAt(deps: CablingDeps, machine: Machine, { name }: MachineIn
   return cable?.seen != null && isAt(cable.seen, port);
 }
 
-const reportsOf = async ({ store }: CablingDeps, { id }: Machine): Promise<Report[]> =>
+const reportsOf = async ({ store }: Pick<CablingDeps, 'store'>, { id }: Machine): Promise<Report[]> =>
   (await store.factsOf(id)).map(readReport);
 
 const readReport = ({ facts, at }: MachineFacts): Report => ({ facts: readFacts(facts), at });

@@ -8,14 +8,17 @@ import type { Machine } from '../domain/machine.ts';
 import { macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { SiteNetwork } from '../domain/network.ts';
+import type { FailureClass } from '../domain/onboarding.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Fleet } from '../inventory/fleet.ts';
+import { unerasedProblems } from '../machines/commands/unerased.ts';
 import { step } from '../machines/step.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
 import { type ApplianceGuardDeps, blockingProblems, loaderProblems } from './appliance-guards.ts';
 import { type CheckedCable, cablingProblems } from './cabling.ts';
 import { diskProblems } from './disk-problems.ts';
+import { identityProblems } from './identity-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
@@ -37,10 +40,14 @@ export interface GuardDeps extends ApplianceGuardDeps {
   readonly bundleProblems: (machine: Machine) => Promise<readonly string[]>;
   /** Why its BMC could not power it on. Empty: it could, or power is manual. */
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
+  /** Why its BMC has no drive for a medium; null: it may have one. */
+  readonly driveProblem: (machine: Machine) => string | null;
   /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
   /** Its cables, as its sessions reported them. */
   readonly cabling: (machine: Machine) => Promise<readonly CheckedCable[]>;
+  /** What it lacks that its SKU requires, by its last report. */
+  readonly skuProblems: (machine: Machine) => Promise<readonly string[]>;
   /** Sessions use the node API, which is encrypted. */
   readonly hasNodeApi: () => boolean;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
@@ -53,27 +60,49 @@ export interface Deployment {
   readonly profile: ObjectName;
 }
 
-export async function deployProblems(deps: GuardDeps, { machine, profile }: Deployment): Promise<string[]> {
+/** A reason against a deployment, and what it is about. */
+export interface GuardFinding {
+  readonly about: FailureClass;
+  readonly problem: string;
+}
+
+export const deployProblems = async (deps: GuardDeps, deployment: Deployment): Promise<string[]> =>
+  (await deployFindings(deps, deployment)).map(({ problem }) => problem);
+
+export async function deployFindings(
+  deps: GuardDeps,
+  { machine, profile }: Deployment,
+): Promise<readonly GuardFinding[]> {
   await deps.readFiles();
   const life = step(machine.lifecycle, 'deploy', { now: deps.now(), profileDeployMinutes: null });
   const plan = deps.orders.plan(machine, profile);
   const server = bootServer(deps, machine);
-  return [
-    ...(life.moved ? [] : [life.reason]),
-    ...blockingProblems(deps),
-    ...(await firmwareProblems(deps, machine)),
-    ...profileProblems(deps, machine, profile),
-    ...(await identityProblems(deps, machine, profile)),
-    ...(await cablingProblemsOf(deps, machine, profile)),
-    ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
-    ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
-    ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
-    ...(await deps.bootContract()).problems.map((problem) => `boot files: ${problem}`),
-    ...(plan.ok ? await enrollmentProblems(deps, machine, plan.value) : []),
-    ...(await deps.bmcProblems(machine)),
-    ...(plan.ok ? await diskProblemsOf(deps, machine, plan.value, server) : []),
-    ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
-  ];
+  const findings: GuardFinding[] = [];
+  const found = (about: FailureClass, problems: readonly string[]): void => {
+    findings.push(...problems.map((problem) => ({ about, problem })));
+  };
+  found('unknown', [...(life.moved ? [] : [life.reason]), ...blockingProblems(deps)]);
+  found('disk', unerasedProblems(machine));
+  found('image', await firmwareProblems(deps, machine));
+  found('unknown', profileProblems(deps, machine, profile));
+  found('unknown', await identityProblemsOf(deps, machine, profile));
+  found('network', await cablingProblemsOf(deps, machine, profile));
+  found('unknown', await deps.skuProblems(machine));
+  if (macsOf(machine.spec).length === 0) found('network', ['it has no MAC address, so nothing can be armed for it']);
+  if (!plan.ok) found('unknown', plan.reason.split('; '));
+  else {
+    found('unknown', installProblems(plan.value));
+    found('datasource', seedProblems(deps, plan.value));
+  }
+  if (!server.ok) found('network', [server.reason]);
+  else found('image', await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null));
+  const contract = (await deps.bootContract()).problems.map((problem) => `boot files: ${problem}`);
+  found('image', contract);
+  if (plan.ok) found('node-bootstrap', await enrollmentProblems(deps, machine, plan.value));
+  found('bmc', await deps.bmcProblems(machine));
+  if (plan.ok) found('disk', await diskProblemsOf(deps, machine, plan.value, server));
+  if (deps.fleet.profile(profile)?.install === 'push') found('unknown', await deps.pushProblems());
+  return findings;
 }
 
 /** Why its firmware would be offered no boot file. */
@@ -125,32 +154,18 @@ function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectNa
 }
 
 /** What the machine could not prove when it opens its session. */
-async function identityProblems(
-  { fleet, hasNodeApi, inspection }: GuardDeps,
-  machine: Machine,
-  name: ObjectName,
-): Promise<string[]> {
-  const identity = fleet.profile(name)?.identity ?? 'asserted';
-  if (identity === 'asserted') return [];
-  const { hardware, spec } = machine;
-  // Facts of an older version are as good as the record.
-  const isRecorded = hardware.bound !== null || (await inspection(machine)) !== null;
-  const unrecorded = isRecorded ? [] : ['its hardware was never recorded: commission it first'];
-  if (identity === 'bound') return unrecorded;
-  const rule = `profile ${name} requires a TPM (identity: tpm)`;
-  const tpm = hardware.bound?.tpm ?? null;
-  return [
-    ...unrecorded,
-    ...(hasNodeApi() ? [] : [`${rule}, and sessions are not encrypted: set listen.node in the site file`]),
-    ...(isRecorded && tpm === null
-      ? [
-          `${rule}, and it showed none when it was commissioned: switch it on in the firmware setup, commission it again`,
-        ]
-      : []),
-    ...(tpm?.trust === 'nobody' && spec.tpm.length === 0
-      ? [`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`]
-      : []),
-  ];
+async function identityProblemsOf(deps: GuardDeps, machine: Machine, profile: ObjectName): Promise<string[]> {
+  const required = deps.fleet.profile(profile)?.identity ?? 'asserted';
+  const inspected = (await deps.inspection(machine)) !== null;
+  const hasNodeApi = deps.hasNodeApi();
+  return identityProblems({
+    machine,
+    profile,
+    required,
+    inspected,
+    hasNodeApi,
+    driveProblem: deps.driveProblem(machine),
+  });
 }
 
 /** By its last reports; the service OS looks again before it writes. */

@@ -9,7 +9,7 @@ import { rebind } from '../machines/commands/hardware.ts';
 import { cancel, deploy, release, startServiceOs } from '../machines/commands/work.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { blockingProblems } from './appliance-guards.ts';
-import { deployProblems, firmwareProblems, type GuardDeps } from './guards.ts';
+import { deployFindings, deployProblems, firmwareProblems, type GuardDeps, type GuardFinding } from './guards.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
 
 export interface NodeWorkDeps extends GuardDeps {
@@ -37,6 +37,11 @@ export class NodeWork {
       const minutes = (profile && fleet.profile(profile)?.deployMinutes) ?? DEPLOY_MINUTES_WITHOUT_PROFILE;
       return deploy(known, { profile, minutes, problems, origin }, context);
     });
+  }
+
+  /** What would stop a deployment now. Nothing is changed. */
+  findings(machine: Machine, profile: ObjectName): Promise<readonly GuardFinding[]> {
+    return deployFindings(this.#deps, { machine, profile });
   }
 
   release(machine: Machine, origin: Origin): Promise<Machine> {

@@ -1,5 +1,6 @@
 // A change: everything that one command writes about one machine. `Store.commit` writes it in one transaction or not at all.
 
+import type { Allocation } from '../domain/allocation.ts';
 import type { EffectId, NewEffect } from '../domain/effect.ts';
 import type { Event, NewAuditEntry, NewEvent, Origin } from '../domain/event.ts';
 import type { HardwareRecord } from '../domain/hardware-identity.ts';
@@ -48,6 +49,8 @@ export type Write =
   /** Refused when another session has used it, or it is not the newest medium of the machine. */
   | { readonly kind: 'use-medium'; readonly salt: string; readonly session: SessionId }
   | { readonly kind: 'put-facts'; readonly facts: MachineFacts }
+  /** An open allocation holds the machine; one that is over stays on record. */
+  | { readonly kind: 'put-allocation'; readonly allocation: Allocation; readonly isOpen: boolean }
   /** The hardware that the node is bound to. */
   | { readonly kind: 'put-hardware'; readonly hardware: HardwareRecord }
   /** Refused when the health is unchanged. */

@@ -22,9 +22,13 @@ import type { Machine, MachineId, MachineSpec } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
 import type { ApiToken, TokenId } from '../domain/token.ts';
+import type { AccessStore } from './access-store.ts';
+import type { AllocationStore } from './allocation-store.ts';
 import type { BmcStore } from './bmc-store.ts';
 import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from './change.ts';
 import type { EnrollmentStore } from './enrollment-store.ts';
+import type { ExportStore } from './export-store.ts';
+import type { OnboardingStore } from './onboarding-store.ts';
 import type { RenderingStore } from './rendering-store.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SessionStore } from './session-store.ts';
@@ -66,7 +70,17 @@ export type AuditVerdict =
   | { readonly intact: true; readonly entries: number; readonly head: string }
   | { readonly intact: false; readonly entries: number; readonly seq: number; readonly reason: string };
 
-export interface Store extends BmcStore, EnrollmentStore, SessionStore, RenderingStore, RequestStore, TaskStore {
+export interface Store
+  extends AccessStore,
+    AllocationStore,
+    BmcStore,
+    EnrollmentStore,
+    ExportStore,
+    SessionStore,
+    RenderingStore,
+    RequestStore,
+    TaskStore,
+    OnboardingStore {
   /** One consistent snapshot. Cost grows with the number of machines. */
   inventory(): Promise<Inventory>;
   /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */
@@ -118,8 +132,8 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   events(query: EventQuery): Promise<StoredEvent[]>;
-  /** Retention: deletes events older than `before`; audit entries are never deleted. Returns how many. */
-  trimEvents(before: Instant): Promise<number>;
+  /** Retention: deletes events older than `before`, and all but the newest `most`; audit entries are never deleted. Returns how many. */
+  trimEvents(before: Instant, most?: number): Promise<number>;
   /** The same for the records of commands. Afterwards a repeated id is a new command. */
   trimCommands(before: Instant): Promise<number>;
 

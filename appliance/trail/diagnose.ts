@@ -8,6 +8,7 @@ import { APPLIANCE_CAUSES } from './diagnosis/causes/appliance-causes.ts';
 import { LOADER_CAUSES } from './diagnosis/causes/loader-causes.ts';
 import { NEIGHBOUR_CAUSES } from './diagnosis/causes/neighbour-causes.ts';
 import { NODE_CAUSES } from './diagnosis/causes/node-causes.ts';
+import { NODE_SYSTEM_CAUSES } from './diagnosis/causes/node-system-causes.ts';
 import { FALLBACK_CAUSES, POWER_CAUSES } from './diagnosis/causes/power-causes.ts';
 import { SCREEN_CAUSES } from './diagnosis/causes/screen-causes.ts';
 import { SESSION_CAUSES } from './diagnosis/causes/session-causes.ts';
@@ -28,6 +29,7 @@ export const CAUSES: readonly Cause[] = [
   ...LOADER_CAUSES,
   ...ADDRESS_CAUSES,
   ...NODE_CAUSES,
+  ...NODE_SYSTEM_CAUSES,
   ...NEIGHBOUR_CAUSES,
   ...POWER_CAUSES,
 ];

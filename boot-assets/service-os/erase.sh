@@ -13,12 +13,14 @@ run_erase() {
     finish_done inspect
   fi
   failed_step='' failed_reason=''
+  # `read` clears its variable at the end of the list.
   while read -r disk; do
+    last_step=erase-$disk
     erase_disk || { failed_step=erase-$disk failed_reason=$erase_error; }
   done < "$RUN/to-erase"
   report_heard
   [ -z "$failed_step" ] || send_outcome false "$failed_step" "$failed_reason"
-  finish_done "erase-$disk"
+  finish_done "$last_step"
 }
 
 # "all", or a list of names, serial numbers and names by id.

@@ -32,7 +32,7 @@ in_rehearsal() {
     done < "$RUN/links"
   done
   gateway=$(order .network.gateway)
-  if [ -n "$gateway" ] && ! inside ip route add default via "$gateway"; then
+  if [ -n "$gateway" ] && ! inside ip route replace default via "$gateway"; then
     echo "the gateway $gateway is not reachable from any of the addresses"
     return
   fi
@@ -75,10 +75,19 @@ configure_link() {
     return 1
   fi
   inside ip link set "$name" up
-  [ -z "$address" ] || inside ip address add "$address" dev "$name" || { echo "$name does not accept the address $address" && return 1; }
+  case $address in
+    '') ;;
+    dhcp) lease_inside "$name" || { echo "$name gets no address by DHCP in the final network" && return 1; } ;;
+    *) inside ip address add "$address" dev "$name" || { echo "$name does not accept the address $address" && return 1; } ;;
+  esac
   printf '%s' "$link" | jq -r '.routes // [] | .[] | "\(.to) \(.via)"' | while read -r to via; do
     inside ip route add "$to" via "$via" dev "$name" || echo "the route to $to via $via on $name cannot be added"
   done
+}
+
+# For the time of the rehearsal: it does not stay to renew the lease.
+lease_inside() {
+  inside udhcpc -i "$1" -n -q -t 6 -T 2 -s /service-os/lease.sh >> "$LOG" 2>&1
 }
 
 # A link takes time to come up, and a switch to forward.

@@ -49,11 +49,15 @@ viewer GET /skus
 viewer GET /profiles
 viewer GET /clusters
 viewer GET /templates
+viewer GET /onboardings
+viewer GET /onboardings/:onboarding
 viewer GET /leases
 viewer GET /listeners
 viewer GET /appliance/problems
 viewer GET /boot-contract
 viewer GET /events
+viewer GET /exports
+viewer GET /exports/:receiver/dead-letters
 viewer GET /ca
 viewer GET /openapi.json
 tech POST /nodes/:node/power
@@ -64,7 +68,12 @@ operator POST /nodes/:node/accept
 operator POST /nodes/:node/commission
 operator POST /nodes/:node/deploy
 operator POST /nodes/:node/release
+operator POST /nodes/:node/mark-fixed
 operator POST /nodes/:node/cancel
+operator POST /onboardings
+operator POST /onboardings/:onboarding/confirm
+operator POST /onboardings/:onboarding/cancel
+operator POST /onboardings/:onboarding/retry
 operator POST /nodes/:node/rescue
 operator POST /nodes/:node/end-rescue
 operator POST /nodes/:node/drain
@@ -84,6 +93,7 @@ operator GET /nodes/:node/rendering
 operator GET /nodes/:node/rendering/difference
 operator GET /sites/:site/rendering
 operator POST /bmc/scan
+operator POST /exports/:receiver/replay
 operator GET /audit
 operator GET /audit/verify
 admin POST /admin/nodes
@@ -99,6 +109,30 @@ admin POST /ca/task-key
 admin GET /tokens
 admin POST /tokens
 admin POST /tokens/:token/revoke
+viewer GET /allocations
+viewer GET /allocations/:allocation
+operator POST /allocations
+operator POST /allocations/:allocation/release
+admin POST /allocations/:allocation/clean-up
+operator PUT /allocations/:allocation/key-set
+viewer GET /sudo-policies
+operator PUT /sudo-policies/:policy
+admin POST /sudo-policies/:policy/review
+operator DELETE /sudo-policies/:policy
+viewer GET /ssh-keys
+operator POST /ssh-keys
+operator DELETE /ssh-keys/:key
+viewer GET /key-sets
+viewer GET /key-sets/:set
+operator PUT /key-sets/:set
+operator DELETE /key-sets/:set
+operator POST /key-sets/:set/rotate
+operator POST /key-sets/:set/validate
+operator POST /key-sets/:set/finish
+operator POST /key-sets/:set/rollback
+viewer GET /site-key-sets
+admin PUT /sites/:site/key-set
+admin POST /sites/:site/key-set/rollback
 `
   .trim()
   .split('\n');
@@ -175,6 +209,7 @@ describe('the route table', () => {
     expect(new Set(adminOnly.map(({ url }) => url))).toEqual(
       new Set([
         '/api/v1/admin/nodes',
+        '/api/v1/allocations/:allocation/clean-up',
         '/api/v1/ca/retire',
         '/api/v1/ca/rotate',
         '/api/v1/ca/task-key',
@@ -184,6 +219,9 @@ describe('the route table', () => {
         '/api/v1/nodes/:node/bmc/rotate',
         '/api/v1/nodes/:node/remove',
         '/api/v1/nodes/:node/rendering',
+        '/api/v1/sites/:site/key-set',
+        '/api/v1/sites/:site/key-set/rollback',
+        '/api/v1/sudo-policies/:policy/review',
         '/api/v1/tokens',
         '/api/v1/tokens/:token/revoke',
       ]),

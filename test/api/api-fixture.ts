@@ -6,6 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
+import { AccessKeys } from '../../appliance/allocations/access-keys.ts';
+import { Allocations } from '../../appliance/allocations/allocations.ts';
+import type { KeyProbe } from '../../appliance/allocations/key-probe.ts';
+import { SudoPolicies } from '../../appliance/allocations/sudo-policies.ts';
 import { createApiToken } from '../../appliance/api/api-token.ts';
 import { buildManagementApi } from '../../appliance/api/app.ts';
 import { bearerAuthenticator } from '../../appliance/api/auth.ts';
@@ -21,6 +25,7 @@ import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
+import { Exports } from '../../appliance/export/exports.ts';
 import { openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
 import { createVault } from '../../appliance/identity/vault/vault.ts';
@@ -29,9 +34,13 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import { OnboardingRunner } from '../../appliance/onboarding/onboarding-runner.ts';
+import { Onboardings, policyFor } from '../../appliance/onboarding/onboardings.ts';
+import { NativeProvider } from '../../appliance/providers/native/native-provider.ts';
 import { cablingOf } from '../../appliance/provisioning/cabling.ts';
 import { NodeWork } from '../../appliance/provisioning/node-work.ts';
 import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
+import { skuProblemsOf } from '../../appliance/provisioning/sku-hardware.ts';
 import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
@@ -40,7 +49,12 @@ import { commandsOf } from '../machines/commands-of.ts';
 import { NoteBoard } from '../trail/note-board.ts';
 
 export const RACK = {
-  sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
+  sites: [
+    {
+      ...{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' },
+      onboarding: { bmc_networks: ['10.0.200.0/24'] },
+    },
+  ],
   networks: [
     {
       name: 'provisioning',
@@ -94,12 +108,16 @@ export interface Fixture {
   /** Every line that the API logged, parsed and as text. */
   readonly log: { lines: Record<string, unknown>[]; text: string };
   readonly probed: { host: string; port: number }[];
+  /** Drives onboarding runs; its timers never fire, so a test wakes it. */
+  readonly runner: OnboardingRunner;
+  readonly native: NativeProvider;
   call(request: InjectOptions & { role?: Role }): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
 }
 
 export interface FixtureOptions {
   readonly probe?: ProbeResult;
+  readonly keyProbe?: KeyProbe;
   readonly openDriver?: OpenDriver;
   /** Whether the library has a service OS. */
   readonly serviceOs?: boolean;
@@ -112,6 +130,7 @@ export interface FixtureOptions {
 
 export async function openApi({
   probe,
+  keyProbe = async () => ({ accepted: true, hostKey: 'SHA256:host' }),
   openDriver,
   serviceOs = true,
   deps = () => ({}),
@@ -199,30 +218,56 @@ export async function openApi({
     bmcProblems: async () => [],
     inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
     cabling: (machine) => cablingOf({ fleet, store }, machine),
+    skuProblems: (machine) => skuProblemsOf({ fleet, store }, machine),
     hasNodeApi: () => true,
+    driveProblem: () => null,
     pushProblems: async () => [],
     loaderAvailable: () => true,
     applianceProblems: () => [],
     readFiles: async () => undefined,
   });
+  const enrollment = await openEnrollmentService({
+    store,
+    fleet,
+    now: clock.now,
+    setTimer: () => ({ cancel: () => {} }),
+    newId: randomUUID,
+    state: stateDir,
+    credentialsFolder: undefined,
+    settings: DEFAULT_ENROLLMENT_SETTINGS,
+    templates,
+    agentText: '#!/bin/sh\n',
+    commands,
+    power: bmc.power,
+    logger,
+  });
+  const sudoPolicies = new SudoPolicies({ store, now: clock.now });
+  const accessKeys = new AccessKeys({
+    ...{ store, now: clock.now, probe: keyProbe },
+    siteExists: (site) => fleet.site(site) !== null,
+  });
+  const native = new NativeProvider({
+    ...{ store, fleet, work, commands, now: clock.now, newId: randomUUID, bmc: bmc.nodes },
+    applianceProblems: () => [],
+    bootContract: async () => ({ problems: [], missing: [] }),
+    causes: async () => [],
+    lastHeartbeat: () => null,
+  });
+  const runner = new OnboardingRunner({
+    ...{ store, log: logger },
+    clock: { now: clock.now, setTimer: () => ({ cancel: () => undefined }) },
+    providers: new Map([[native.name, native]]),
+    policy: (run) => policyFor(fleet, run),
+  });
+  await runner.start();
   const real: ManagementDeps = {
     bmc,
     work,
-    enrollment: await openEnrollmentService({
-      store,
-      fleet,
-      now: clock.now,
-      setTimer: () => ({ cancel: () => {} }),
-      newId: randomUUID,
-      state: stateDir,
-      credentialsFolder: undefined,
-      settings: DEFAULT_ENROLLMENT_SETTINGS,
-      templates,
-      agentText: '#!/bin/sh\n',
-      commands,
-      power: bmc.power,
-      logger,
+    onboardings: new Onboardings({
+      ...{ store, fleet, runner, now: clock.now, newId: randomUUID },
+      providerOf: () => native.name,
     }),
+    enrollment,
     renderings: new Renderings({
       fleet,
       store,
@@ -246,11 +291,21 @@ export async function openApi({
     services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),
     listeners: () => [],
     applianceProblems: () => [],
+    contactAt: () => null,
     runTimes: { expected: async () => ({}) },
     probe: async (host, port) => {
       probed.push({ host, port });
       return probe ?? { reached: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4 };
     },
+    exports: new Exports([], store, clock.now, 'coldiron exports list'),
+    accessKeys,
+    sudoPolicies,
+    allocations: new Allocations({
+      ...{ store, commands, now: clock.now, newId: randomUUID, tasks: enrollment.tasks },
+      keys: accessKeys,
+      policies: sudoPolicies,
+      machines: () => fleet.machines(),
+    }),
     bootPort: 8080,
     logger,
   };
@@ -264,12 +319,16 @@ export async function openApi({
     clock,
     log,
     probed,
+    runner,
+    native,
     call: ({ role, headers, ...rest }) =>
       app.inject({
         ...rest,
         headers: { ...headers, ...(role && { authorization: `Bearer ${tokens[role]}` }) },
       }),
     close: async () => {
+      await runner.stop();
+      await runner.idle();
       await app.close();
       await checkStoredEvents(store);
       await store.close();

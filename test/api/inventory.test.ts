@@ -131,6 +131,9 @@ describe('the catalogue', () => {
       architecture: 'x86_64',
       gpus: 8,
       regions: ['region-1', 'region-2'],
+      owner: null,
+      minimum: null,
+      hardware: 'warn',
     });
     expect((await get('/api/v1/profiles')).profiles[0]).toMatchObject({
       name: 'worker',

@@ -138,6 +138,7 @@ describe('one node', () => {
         pending: null,
       },
       erasure: null,
+      not_erased: null,
       secure_boot: null,
       plain_pxe: false,
       gpus: null,
@@ -155,6 +156,7 @@ describe('one node', () => {
       labels: { rack: 'r1' },
       source: 'rack',
       intent: null,
+      allocation: null,
       version: 1,
       revision: expect.any(Number),
     });

@@ -80,6 +80,28 @@ describe('the scripts of the service OS', () => {
     expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 1794954930 52:54:00:ab:cd:ef\n');
   });
 
+  it.each([
+    ['a fixed address', '10.0.100.65/24', 0, ['ip link set eth0 up', 'ip address add 10.0.100.65/24 dev eth0']],
+    ['no address', '', 0, ['ip link set eth0 up']],
+    ['DHCP', 'dhcp', 0, ['ip link set eth0 up', 'udhcpc -i eth0 -n -q -t 6 -T 2 -s /service-os/lease.sh']],
+    ['DHCP without a server', 'dhcp', 1, ['ip link set eth0 up']],
+  ])('rehearse a link with %s', (_what, address, noLease, commands) => {
+    put('run/rehearsed', '');
+    put('run/link', JSON.stringify({ kind: 'ethernet', name: 'eth0', ...(address !== '' && { address }) }));
+    const lines = `LOG=/dev/null; link=$(cat $RUN/link)
+      inside() { [ "$1" != udhcpc ] || [ ${noLease} = 0 ] || return 1; echo "$*" >> $RUN/rehearsed; }
+      configure_link || true`;
+    const { stdout } = shell(['common', 'network', 'session', 'rehearse'], lines);
+    expect(stdout).toBe(noLease === 0 ? '' : 'eth0 gets no address by DHCP in the final network\n');
+    expect(readFileSync(join(folder, 'run/rehearsed'), 'utf8').trim().split('\n')).toEqual(commands);
+  });
+
+  it('name the disk that was erased last in the outcome', () => {
+    const erased = `inspect_machine() { :; }; selected_disks() { printf 'vda\\nvdb\\n'; }; erase_disk() { :; }; report_heard() { :; }
+      send_outcome() { echo "$1 $2"; }; run_erase`;
+    expect(shell(['common', 'session', 'erase'], erased).stdout).toBe('true erase-vdb\n');
+  });
+
   it("wait for the switch's LLDP frames, but not on a bridge", () => {
     const card = join(folder, 'sys/class/net/eth0');
     mkdirSync(join(card, 'device'), { recursive: true });

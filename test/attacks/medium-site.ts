@@ -87,25 +87,24 @@ export class MediumSite extends TwinSite {
 
   /** The 64 digits on the disc, once it is in the drive. */
   async secret(node: Identity): Promise<string> {
-    await expect
-      .poll(() => this.disc(node), { timeout: 30_000 })
-      .not.toBeNull()
-      .catch((error: Error) => {
-        throw new Error(`${error.message}\n${this.#story(node)}`);
-      });
-    const disc = this.disc(node) ?? '';
-    const { stdout, stderr, error } = spawnSync('isoinfo', ['-i', disc, '-x', '/SECRET.;1'], { encoding: 'utf8' });
-    expect(stdout, `${disc} ${stderr} ${error} ${this.#story(node)}`).toMatch(/^[0-9a-f]{64}\n$/);
-    return stdout.trim();
+    const read = (): string =>
+      spawnSync('isoinfo', ['-i', this.disc(node) ?? '/nowhere', '-x', '/SECRET.;1'], { encoding: 'utf8' }).stdout;
+    return (await this.#polled(node, read, 30_000, /^[0-9a-f]{64}\n$/)).trim();
   }
 
   async ejected(node: Identity): Promise<void> {
+    await this.#polled(node, () => `${this.url(node)} ${this.disc(node)}`, 60_000, /^null null$/);
+  }
+
+  async #polled(node: Identity, read: () => string, timeout: number, wanted: RegExp): Promise<string> {
+    let last = '';
     await expect
-      .poll(() => this.url(node), { timeout: 60_000 })
-      .toBeNull()
+      .poll(() => (last = read()), { timeout })
+      .toMatch(wanted)
       .catch((error: Error) => {
         throw new Error(`${error.message}\n${this.#story(node)}`);
       });
+    return last;
   }
 
   /** For a failed test. */

@@ -2,10 +2,11 @@
 // right, and whether the machine went on after the next step. Needs root.
 
 import { CATALOGUE, faultById } from '../faults/catalogue.ts';
-import { type Fault, MACHINES } from '../faults/fault.ts';
+import { learnTimes, needsTimes, runInLanes } from '../faults/lanes.ts';
 import { FaultRack } from '../faults/rack.ts';
 import { saveRecording } from '../faults/recordings.ts';
-import { type FaultResult, type RunOptions, runFault } from '../faults/run-fault.ts';
+import { saveResult } from '../faults/results.ts';
+import type { FaultResult } from '../faults/run-fault.ts';
 import { say } from './figures.ts';
 
 /**
@@ -26,54 +27,21 @@ export async function benchFaults(words: readonly string[]): Promise<void> {
   const report = async (result: FaultResult): Promise<void> => {
     results.push(result);
     say(`${result.id}: ${result.answer ?? 'nothing'}${result.problem === null ? '' : ` (${result.problem})`}`);
-    if (options.includes('--record') && result.recording !== null) await saveRecording(result.id, result.recording);
+    if (!options.includes('--record') || result.problem !== null) return;
+    if (result.recording !== null) await saveRecording(result.id, result.recording);
+    saveResult(result, new Date().toISOString().slice(0, 10));
   };
   try {
-    if (faults.some(needsTimes)) await learn(rack);
-    const run: RunOptions = { recover: !options.includes('--no-recovery') };
-    await inLanes(rack, faults, run, () => performance.now() < until, report);
+    if (faults.some(needsTimes)) {
+      say('undisturbed commissionings');
+      await learnTimes(rack);
+    }
+    const recover = !options.includes('--no-recovery');
+    await runInLanes(rack, faults, { recover, isInTime: () => performance.now() < until, report });
   } finally {
     await rack.stop();
   }
   printResults(faults.flatMap(({ id }) => results.find((result) => result.id === id) ?? []));
-}
-
-/** A machine that sends nothing is overdue after eight minutes while no times are known. */
-const LATE: ReadonlySet<string> = new Set(['no-discover', 'powered-off', 'boot-override-ignored', 'siblings-stopped']);
-const needsTimes = ({ stage, right }: Fault): boolean => stage === 'power' && right.some((cause) => LATE.has(cause));
-
-/** Three runs of similar machines: from then on the expected times of stages are known. */
-async function learn({ rig }: FaultRack): Promise<void> {
-  const names = FaultRack.machines('bios');
-  say(`${names.join(', ')}: undisturbed commissionings`);
-  await rig.json('commission', ...names, '--yes');
-  for (const name of names) await rig.waitForState(name, 'ready', 15 * 60_000);
-}
-
-/** Each machine takes the next fault for its kind; faults that affect all machines come last, one after the other. */
-async function inLanes(
-  { rig }: FaultRack,
-  faults: readonly Fault[],
-  options: RunOptions,
-  isInTime: () => boolean,
-  report: (result: FaultResult) => Promise<void>,
-): Promise<void> {
-  await Promise.all(
-    MACHINES.map(async (kind) => {
-      const waiting = faults.filter((fault) => fault.machine === kind && !fault.alone);
-      await Promise.all(
-        FaultRack.machines(kind).map(async (node) => {
-          for (let fault = waiting.shift(); fault && isInTime(); fault = waiting.shift()) {
-            await report(await runFault(rig, fault, node, options));
-          }
-        }),
-      );
-    }),
-  );
-  for (const fault of faults.filter(({ alone }) => alone)) {
-    const [node] = FaultRack.machines(fault.machine);
-    if (node !== undefined && isInTime()) await report(await runFault(rig, fault, node, options));
-  }
 }
 
 function printResults(results: readonly FaultResult[]): void {

@@ -43,6 +43,19 @@ describe('a paced BMC', () => {
     expect(spans.map(({ address, from, to }) => `${address} ${from}-${to}`)).toEqual(['a 0-3', 'b 0-3', 'a 3-6']);
   });
 
+  it('is known to run a verb while others wait, and since when', async () => {
+    const { clock, gates, driver } = rig();
+    expect(gates.running('a')).toBeNull();
+    const both = Promise.all([driver('a').powerOn(), driver('a').powerState()]);
+    clock.wakeAt(T0 + SECOND, () => expect(gates.running('a')).toEqual({ verb: 'powerOn', since: T0 }));
+    clock.wakeAt(T0 + 4 * SECOND, () =>
+      expect(gates.running('a')).toEqual({ verb: 'powerState', since: T0 + 3 * SECOND }),
+    );
+    await clock.until(both);
+    expect(gates.running('a')).toBeNull();
+    expect(gates.running('b')).toBeNull();
+  });
+
   it('pauses between two changes, and answers queries meanwhile', async () => {
     const { clock, driver, spans } = rig({ restAfterChange: 5 * SECOND });
     const bmc = driver('a');

@@ -72,6 +72,7 @@ describe('a verified boot', () => {
     expect(await bootFrom()).toEqual({ method: 'ipmi-efi-once', took: POST });
     expect(machine.verbs).toEqual(['identity', 'setBoot', 'powerOff', 'powerOn']);
     expect(kinds()).toEqual(['asked ipmi-efi-once', 'obeyed ipmi-efi-once']);
+    expect(reports.map((one) => one.read_back)).toEqual([{ device: 'network', differences: [] }, undefined]);
     expect(reports.at(-1)?.words).toBe(
       'the machine boots from network: it showed up after 90 s (IPMI, the UEFI bit set, once)',
     );

@@ -43,7 +43,7 @@ describe('the table of reasons', () => {
 
   it('fills in each value once: a placeholder inside a value is not replaced', () => {
     const details = { node: 'node01', note: '{node}', at: '', why: '', failure: '' };
-    expect(becauseOfState('quarantined', details).words).toBe('node01 is quarantined: {node}');
+    expect(becauseOfState('quarantined', (name) => details[name]).words).toBe('node01 is quarantined: {node}');
   });
 
   it('writes reasons as clauses and hints as sentences', () => {

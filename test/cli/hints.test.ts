@@ -11,6 +11,8 @@ import { LIFECYCLE_STATES } from '../../appliance/domain/lifecycle.ts';
 import { STATES } from '../../appliance/domain/states.ts';
 import { leaveHint, verbThatEnds } from '../../appliance/machines/leave-hint.ts';
 import { networkStart } from '../../appliance/machines/power-boot.ts';
+import { CAUSES } from '../../appliance/trail/diagnose.ts';
+import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
 import { aLife, aMachine, anIntent, T0 } from '../machines/machines.ts';
 
 const APPLIANCE = join(import.meta.dirname, '../../appliance');
@@ -21,12 +23,25 @@ const FILLED: Readonly<Record<string, string>> = {
   machine: 'node01',
   node: 'node01',
   profile: 'worker',
+  other: 'unknown-525400770099',
 };
 const filled = (text: string): string =>
   text
     .replace(/\{(\w+)\}/g, (_, name: string) => FILLED[name] ?? 'something')
     .replace(/\bROLE\b/g, 'viewer')
     .replace(/\b(?:NODE|NAME|FILE)\b/g, 'node01');
+
+/** The verb that repeats the work is filled in by the finding: every one of them must work. */
+const withAgain = (text: string): string =>
+  text.includes('{verb}')
+    ? [...REPEATED, ...(text.includes('{argument}') ? ['power'] : [])]
+        .map((verb) => text.replaceAll('{verb}', verb).replaceAll('{argument}', verb === 'power' ? ' on' : ''))
+        .join('\n')
+    : text;
+/** `coldiron check reports no problem`: the sentence goes on after the command. */
+const commandAlone = (text: string): string =>
+  text.replace(/ (?=(?:shows|says|reports|lists|answers|names|finds|no longer)\b)/g, ', ');
+const REPEATED = ['commission', 'deploy', 'token reissue', 'drain', 'release'];
 
 /** A command ends at a mark that no argument has: a quote, a comma, a bracket, the end of the sentence. */
 const commandsIn = (text: string): string[][] =>
@@ -65,6 +80,9 @@ const TEXTS: readonly (readonly [where: string, text: string])[] = [
   ]),
   ...Object.entries(BECAUSE).map(([id, { hint }]) => [`because ${id}`, hint] as const),
   ...Object.entries(ERRORS).map(([code, { hint }]) => [`error ${code}`, hint] as const),
+  ...[...CAUSES, ...FALLBACK_CAUSES].flatMap(({ id, nextStep, verify = '' }) =>
+    [withAgain(nextStep), commandAlone(verify)].map((text) => [`cause ${id}`, text] as const),
+  ),
 ];
 const HINTED = TEXTS.flatMap(([where, text]) =>
   commandsIn(text).map((words) => [where, words.join(' '), words] as const),
@@ -85,7 +103,9 @@ describe('a command in a hint', () => {
     const verb = reached();
     expect(verb, typed).not.toBeNull();
     const takesNodes = verb?.registeredArguments.some(({ variadic, required }) => variadic && !required);
-    if (takesNodes && !words.includes('build')) expect(verb?.args, `${typed} names a node`).not.toEqual([]);
+    // Without a node, `diagnose` answers for the site.
+    if (takesNodes && !words.includes('build') && typed !== 'diagnose')
+      expect(verb?.args, `${typed} names a node`).not.toEqual([]);
   });
 });
 

@@ -23,6 +23,7 @@ export const NOT_INJECTED: Readonly<Record<string, string>> = {
     'a ticket can be presented only by a program that read it from another machine; tested in test/attacks',
   'sent-elsewhere':
     'the decision and the state come from one store: they differ only while a command is being carried out',
+  'loader-not-running': 'SeaBIOS starts every loader that it fetched whole',
   'boot-loop': 'SeaBIOS and OVMF stop after one round; firmware that starts over without end is not in the rack',
   'address-refused': 'a lease of another network needs a machine that moves without a restart',
   'address-in-use': 'iPXE, OVMF and the service OS do not look whether their address is taken',
@@ -33,7 +34,43 @@ export const NOT_INJECTED: Readonly<Record<string, string>> = {
     'the installed files contain the authority of the appliance that made them; tested with curl in test/servers/node-api',
   'node-handshake-failed': 'no proxy or old TLS library is between the machines of the rack and the appliance',
   'enrollment-refused': 'a token is refused when another machine used it first; tested in test/attacks',
+  'boot-device-not-kept':
+    'the BMC of the rack keeps the boot device that it accepted; tested with ipmi_sim in test/bmc/ipmi',
+  'switch-port-shared': 'the machines of the rack declare no switch ports; tested in test/api/diagnosis.test.ts',
+  'first-boot-part-failed':
+    'a first boot reports it with its token; tested in test/servers/node-api and test/render/bundle',
+  'unit-failed': 'reported by the agent of a running node; tested with the real agent in test/node-agent',
+  'cloud-init-errors': 'reported by the agent of a running node; tested with the real agent in test/node-agent',
+  'node-clock-off': 'a clock that is off in the rack is off before the enrollment; tested in test/servers/node-api',
   'stranger-appeared': 'all machines of the rack are known by their chassis; then the cause is card-replaced',
+};
+
+const NOT_YET = 'no run with this fault is recorded yet';
+
+/** Faults without a recording, with the reason. A refused command leaves nothing to record. */
+export const NOT_RECORDED: Readonly<Record<string, string>> = {
+  'cable-out-briefly': NOT_YET,
+  'switch-dead': NOT_YET,
+  'other-dhcp-server': NOT_YET,
+  'pool-taken': NOT_YET,
+  'cable-out-at-initrd': NOT_YET,
+  'power-cut-in-erase': NOT_YET,
+  'reset-in-write-image': NOT_YET,
+  'disk-too-small': NOT_YET,
+  'disk-read-only': NOT_YET,
+  'disk-hangs': NOT_YET,
+  'initrd-truncated': NOT_YET,
+  'initrd-removed': NOT_YET,
+  'state-disk-full': NOT_YET,
+  'appliance-killed': NOT_YET,
+  'node-api-blocked-at-rehearsal': NOT_YET,
+  'system-without-agent': NOT_YET,
+  'node-api-blocked': NOT_YET,
+  'clock-years-back': NOT_YET,
+  'user-data-broken': NOT_YET,
+  'heartbeats-blocked': NOT_YET,
+  'unplugged-while-active': NOT_YET,
+  'switched-off-while-active': NOT_YET,
 };
 
 export const faultById = (id: string): Fault => {

@@ -31,8 +31,8 @@ export type MachineKind = (typeof MACHINES)[number];
 export type Lost =
   /** Sent by the machine to a port of the appliance. */
   | { readonly to: 'tcp' | 'udp'; readonly ports: string }
-  /** Sent to the machine from a port. */
-  | { readonly from: 'tcp' | 'udp'; readonly ports: string }
+  /** Sent to the machine from a port; `ours`: of the appliance only, not of another server. */
+  | { readonly from: 'tcp' | 'udp'; readonly ports: string; readonly ours?: true }
   /** Sent to the machine, and longer than this. */
   | { readonly longerThan: number };
 
@@ -40,6 +40,8 @@ export type Lost =
 export type Step =
   /** The work begins. */
   | { readonly do: 'work'; readonly verb: 'commission' | 'deploy' | 'release'; readonly profile?: string }
+  /** It is installed with Debian and in service, from before or now. */
+  | { readonly do: 'be-active' }
   /** Runs while the machine is worked on; the same injection without the work. */
   | { readonly do: 'coldiron'; readonly args: readonly string[]; readonly stdin?: string }
   | { readonly do: 'rack-fault'; readonly kind: FaultKind; readonly value?: string; readonly everywhere?: true }
@@ -69,6 +71,8 @@ export type Step =
   /** Like a power failure of the appliance. */
   | { readonly do: 'kill-appliance' }
   | { readonly do: 'start-appliance' }
+  /** It is switched on, by its BMC. */
+  | { readonly do: 'until-on' }
   | { readonly do: 'until-event'; readonly kind: string; readonly with?: Readonly<Record<string, RegExp>> }
   | { readonly do: 'until-screen'; readonly text: RegExp };
 
@@ -90,8 +94,10 @@ export interface Fault {
   readonly harmful: readonly string[];
   /** Everything that was injected is undone, as the next step says; then: */
   readonly recovery: Recovery;
-  /** Nothing else may run meanwhile: it affects all machines. */
+  /** It affects all machines: nothing else may run meanwhile, except faults that are `apart`. */
   readonly alone?: true;
+  /** Its machine is in service and only waited for: faults that are `alone` do not reach it. */
+  readonly apart?: true;
 }
 
 export type Recovery =

@@ -11,10 +11,11 @@ import { HOUR } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { parseObjectName } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
-import { WORK_BRIDGE } from '../../appliance/lab/rack/addresses.ts';
+import { SERVER_ADDRESS, WORK_BRIDGE } from '../../appliance/lab/rack/addresses.ts';
 import { WHOLE_NETWORK } from '../../appliance/lab/rack/faults.ts';
 import { RackMachine } from '../../appliance/lab/rack/machine.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
+import { bootSector } from '../lab/rack/marked-disks.ts';
 import { TroubledMachine } from '../onboarding/faults-machine.ts';
 import type { OnboardingRig, TrailEvent } from '../onboarding/rig.ts';
 import { ROOT } from '../process/appliance.ts';
@@ -64,6 +65,8 @@ export class Injector {
     switch (step.do) {
       case 'work':
         return this.#work(step);
+      case 'be-active':
+        return this.#beActive();
       case 'coldiron':
         return this.#coldiron(step);
       case 'rack-fault':
@@ -89,7 +92,7 @@ export class Injector {
       case 'press':
         return this.#press(step.button);
       case 'fill-boot-disk':
-        return this.#machine.fillDisk('this disk has started');
+        return this.#makeDiskBootable();
       case 'start-twin':
         return this.#startTwin();
       case 'take-pool':
@@ -100,6 +103,8 @@ export class Injector {
         return this.#rig.killAppliance();
       case 'start-appliance':
         return this.#rig.startAppliance();
+      case 'until-on':
+        return this.#machine.until(() => this.#server.isOn, 'its BMC was to switch it on');
       case 'until-event':
         return this.#untilEvent(step);
       case 'until-screen':
@@ -110,6 +115,14 @@ export class Injector {
   async #work({ verb, profile }: StepOf<'work'>): Promise<void> {
     const options = profile === undefined ? [] : ['--profile', profile];
     await this.#rig.json(verb, this.#node, ...(verb === 'commission' ? [] : ['--yes']), ...options);
+  }
+
+  async #beActive(): Promise<void> {
+    const { state } = await this.#rig.node(this.#node);
+    if (state === 'active' && this.#server.isOn) return;
+    await makeReady(this.#rig, this.#node);
+    await this.#work({ do: 'work', verb: 'deploy', profile: 'debian-12' });
+    await this.#rig.waitForState(this.#node, 'active', MOMENT_WITHIN_MS);
   }
 
   async #coldiron({ args, stdin = '' }: StepOf<'coldiron'>): Promise<void> {
@@ -206,6 +219,16 @@ export class Injector {
     else await this.#server.reset();
   }
 
+  /** Only its first sector is written. */
+  async #makeDiskBootable(): Promise<void> {
+    const write = async (sector: Buffer): Promise<void> => {
+      await using disk = await open(this.#rig.disk(this.#node), 'r+');
+      await disk.write(sector, 0, sector.length, 0);
+    };
+    await write(bootSector('this disk has started'));
+    this.#undo.push(() => write(Buffer.alloc(512)));
+  }
+
   async #startTwin(): Promise<void> {
     const { machine } = this.#rig.rack.slot(this.#node);
     const uuid = 'deadbeef-0000-4000-8000-000000000001';
@@ -275,6 +298,14 @@ export class Injector {
   }
 }
 
+/** Deployments and erasures begin with a commissioned machine; what failed may be repeated. */
+export async function makeReady(rig: OnboardingRig, node: string): Promise<void> {
+  const { state, failure } = await rig.node(node);
+  if (state === 'ready' || (failure !== null && failure.step !== 'commission')) return;
+  await rig.json(state === 'active' ? 'release' : 'commission', node, '--yes');
+  await rig.waitForState(node, 'ready', MOMENT_WITHIN_MS);
+}
+
 function damaged(whole: Buffer, how: 'garbage' | 'garbage-inside' | 'truncated'): Buffer {
   if (how === 'truncated') return whole.subarray(0, Math.floor(whole.length / 2));
   if (how === 'garbage') return randomBytes(whole.length);
@@ -286,5 +317,6 @@ function damaged(whole: Buffer, how: 'garbage' | 'garbage-inside' | 'truncated')
 function ruleOf(tap: string, frames: Lost): readonly [hook: string, rule: string] {
   if ('longerThan' in frames) return ['postrouting', `oifname "${tap}" meta length > ${frames.longerThan}`];
   if ('to' in frames) return ['prerouting', `iifname "${tap}" ${frames.to} dport ${frames.ports}`];
-  return ['postrouting', `oifname "${tap}" ${frames.from} sport ${frames.ports}`];
+  const sender = frames.ours ? `ip saddr ${SERVER_ADDRESS} ` : '';
+  return ['postrouting', `oifname "${tap}" ${sender}${frames.from} sport ${frames.ports}`];
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
-import { WORK_BRIDGE, WORK_BRIDGE_ADDRESS } from '../../appliance/lab/rack/addresses.ts';
+import { SERVER_ADDRESS, WORK_BRIDGE } from '../../appliance/lab/rack/addresses.ts';
 import type { RackedMachine } from '../../appliance/lab/rack/definition.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { withTinyProfiles } from '../onboarding/faults-images.ts';
@@ -26,6 +26,9 @@ const PLACES: readonly Place[] = [
   { kind: 'bios', firmware: 'bios-first-stage' },
   { kind: 'bios', firmware: 'bios-first-stage' },
   { kind: 'bios', firmware: 'bios-first-stage' },
+  { kind: 'bios', firmware: 'bios-first-stage' },
+  { kind: 'bios', firmware: 'bios-first-stage' },
+  { kind: 'bios', firmware: 'bios-first-stage' },
   { kind: 'uefi', firmware: 'uefi-pxe' },
   { kind: 'two-cards', firmware: 'bios-first-stage' },
   { kind: 'by-hand', firmware: 'bios-ipxe-rom' },
@@ -36,8 +39,8 @@ const nameOf = (index: number): string => `node${String(index + 1).padStart(2, '
 export const POOL = { from: '10.77.1.1', to: '10.77.1.4' } as const;
 export const POOL_ADDRESSES = ['10.77.1.1', '10.77.1.2', '10.77.1.3', '10.77.1.4'] as const;
 
-/** The boot files take 250 MB; the disks of the machines are sparse files, which commissioning does not fill. */
-const STATE_DISK = '1500m';
+/** The boot files take 250 MB, each machine with Debian 500 MB more; the disks are sparse files otherwise. */
+const STATE_DISK = '5g';
 
 export class FaultRack {
   readonly rig: OnboardingRig;
@@ -99,7 +102,8 @@ function declared(inventory: InventoryDocument): InventoryDocument {
           ? { ...network, pools: [{ ...POOL }] }
           : {
               ...network,
-              server: WORK_BRIDGE_ADDRESS.replace(/\/.*$/, ''),
+              // The boot port listens only there; deployments are refused while a network names an address without it.
+              server: SERVER_ADDRESS,
               interface: WORK_BRIDGE,
               dhcp: 'authoritative' as const,
             },

@@ -9,7 +9,7 @@ import { runsSession } from '../../appliance/domain/lifecycle.ts';
 import { STAGE_ORDER } from '../../appliance/trail/diagnosis/stages.ts';
 import type { OnboardingRig } from '../onboarding/rig.ts';
 import { COMMISSION, type Fault, type Step } from './fault.ts';
-import { Injector } from './inject.ts';
+import { Injector, makeReady } from './inject.ts';
 import { compactRecording } from './recordings.ts';
 import { isRight } from './result.ts';
 
@@ -77,14 +77,11 @@ export async function runFault(
   }
 }
 
-/** Deployments and erasures begin with a commissioned machine. */
+/** A machine that is in service is not commissioned. */
 async function prepare(rig: OnboardingRig, { inject }: Fault, node: string): Promise<void> {
   const work = inject.find((step) => step.do === 'work');
-  if (work?.do !== 'work' || work.verb === 'commission') return;
   const { state } = await rig.node(node);
-  if (state === 'ready') return;
-  await rig.json('commission', node);
-  await rig.waitForState(node, 'ready', RECOVERED_WITHIN_MS);
+  if (work?.do === 'work' && (work.verb !== 'commission' || state === 'active')) await makeReady(rig, node);
 }
 
 /** The work must not begin; with the fault undone it begins. */
@@ -122,22 +119,24 @@ async function firstAnswer(rig: OnboardingRig, fault: Fault, node: string): Prom
       const id = view.diagnosis?.id ?? null;
       if (seconds === null && fault.right.length > 0 && isRight(fault, id))
         seconds = (asked - (stalled ?? began)) / 1000;
-      if (isDue(fault, view, stalled === null ? 0 : asked - stalled)) return { answer: view.diagnosis, seconds };
+      if (isDue(fault, view, stalled === null ? null : asked - stalled)) return { answer: view.diagnosis, seconds };
     }
     if (asked - began > ASK_FOR_MS) return { answer: view?.diagnosis ?? null, seconds };
     await pause(ASK_EVERY_MS);
   }
 }
 
+/** It has come to where the fault takes effect. */
 const hasStopped = ({ stage }: Fault, view: Diagnosis): boolean =>
-  stage === null || view.stage === null || view.stage.stage === stage || view.state === 'failed';
+  stage === null || view.stage === null || placeOf(view.stage.stage) >= placeOf(stage) || view.state === 'failed';
 
-function isDue({ right }: Fault, { diagnosis, stage, state }: Diagnosis, waited: number): boolean {
+/** `waited`: since the stall; null: before that, only an answer that is certain counts, because a slow host delays every stage. */
+function isDue({ right }: Fault, { diagnosis, stage, state }: Diagnosis, waited: number | null): boolean {
   // It goes on by itself: any answer on the way is judged.
   if (right.length === 0) return diagnosis !== null || state === 'ready' || state === 'active';
   if (diagnosis === null) return false;
-  const final = diagnosis.confidence === 'certain' || stage?.overdue === true || state === 'failed';
-  return final || waited >= ASKED_AFTER_MS;
+  if (diagnosis.confidence === 'certain' || state === 'failed') return true;
+  return waited !== null && (stage?.overdue === true || waited >= ASKED_AFTER_MS);
 }
 
 /** Null: the appliance does not answer, which is part of some faults. */
@@ -173,8 +172,9 @@ async function recovers(rig: OnboardingRig, fault: Fault, node: string, injector
   return goesOn(rig, fault, node);
 }
 
-/** It enters a later stage than the one in which it stopped, or its work is done. */
-async function goesOn(rig: OnboardingRig, { stage }: Fault, node: string): Promise<boolean> {
+/** It enters a later stage than the one in which it stopped (one that boots nothing: it gets a boot script), or its work is done. */
+async function goesOn(rig: OnboardingRig, { stage: stopped, recovery }: Fault, node: string): Promise<boolean> {
+  const stage = stopped ?? (recovery.kind === 'again' ? 'script' : null);
   const deadline = performance.now() + RECOVERED_WITHIN_MS;
   while (performance.now() < deadline) {
     const view = await diagnosisOf(rig, node);

@@ -163,6 +163,18 @@ describe('planning an apply', () => {
     expect(plan(inventory, { lab: smaller }, 'additive').writes).toBeNull();
   });
 
+  it('names the nodes of a SKU that changes', () => {
+    const changed = rack((r) => {
+      r.skus = r.skus.map((sku) => ({ ...sku, owner: 'ops' }));
+    });
+    const skus = noteworthy(plan(held(), { lab: changed }).changes);
+    expect(skus).toEqual([
+      ['changed sku small', expect.stringContaining('owner'), '2 nodes are of this SKU: a1, a2'],
+      ['changed sku arm', expect.stringContaining('owner')],
+      ['changed sku gone', expect.stringContaining('owner')],
+    ]);
+  });
+
   it('does not change objects of other sources, of the API and of the network', () => {
     let inventory = held({ lab: rack(), more: { skus: [{ name: 'big', architecture: 'x86_64' }] } });
     inventory = withMachine(inventory, 'a2', { source: 'api' });

@@ -29,6 +29,7 @@ const VERBS = {
   commission: (machine) => startServiceOs(machine, 'commission', COMMAND, CONTEXT),
   deploy: (machine) => deploy(machine, { ...COMMAND, profile: PROFILE, minutes: 45 }, CONTEXT),
   release: (machine) => release(machine, COMMAND, CONTEXT),
+  'mark-fixed': event('mark-fixed'),
   cancel: (machine) => cancel(machine, ORIGIN, CONTEXT),
   rescue: (machine) => startServiceOs(machine, 'rescue', COMMAND, CONTEXT),
   'end-rescue': event('rescue-ended'),

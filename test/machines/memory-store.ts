@@ -239,6 +239,11 @@ export class MemoryStore {
       case 'fail-effect':
         this.#settle(write.effect, { state: 'failed', lastError: write.error });
         return;
+      case 'put-allocation': {
+        const { allocation: _, ...without } = known;
+        this.machines.set(machine, write.isOpen ? { ...without, allocation: write.allocation } : without);
+        return;
+      }
       case 'put-facts':
       case 'put-medium':
       case 'mark-medium':

@@ -104,7 +104,7 @@ describe('the transition table', () => {
     const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.from === 'enrolling').map(named);
     expect(revoking).toEqual(['enrolling + cancel → resume', 'enrolling + deploy → deploying']);
     const elsewhere = TRANSITIONS.filter((row) => row.revokesIdentity).map(({ from }) => from);
-    expect(new Set(elsewhere)).toEqual(new Set(['enrolling', 'releasing', 'discovered', 'retired']));
+    expect(new Set(elsewhere)).toEqual(new Set(['failed', 'enrolling', 'releasing', 'discovered', 'retired']));
   });
 
   it('removes only retired or never accepted machines, and revokes their identity', () => {

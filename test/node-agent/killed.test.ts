@@ -121,7 +121,8 @@ describe('killed around a task', () => {
       node.start(NEVER);
       await node.agent.says('enrolled');
       writeFileSync(done, '');
-      writeFileSync(reboot, `#!/bin/sh\necho "$@" >>'${done}'\n`, { mode: 0o755 });
+      // It is also asked for failed units.
+      writeFileSync(reboot, `#!/bin/sh\n[ "$1" = reboot ] || exit 1\necho "$@" >>'${done}'\n`, { mode: 0o755 });
       await node.agent.end('SIGKILL');
       const order = { kind: 'reboot', parameters: { delay_seconds: '0' } } as const;
       const newTask = async () => site.enrollment.tasks.run(await site.current(machine), order, ADA);

@@ -6,10 +6,13 @@ import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { expect } from 'vitest';
 import type { Answer } from '../../appliance/contract/wire.ts';
+import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
+import { AnnouncedPort } from '../interop/lldp/lldpd.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
+const ONBOARDED_WITHIN_MS = 30 * 60_000;
 
 const NODE = 'node01';
 const LISTED_AS = 'unknown-525400770001';
@@ -35,6 +38,8 @@ export interface Life {
 export async function liveWholeLife({ firmware, stopLater, meanwhile = async () => {} }: Life): Promise<void> {
   const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodes });
   stopLater(() => rig.stop());
+  const port = await connectedToSwitch(rig);
+  stopLater(() => port.stop());
   await showUp(rig);
   await commission(rig, firmware);
   await deploy(rig, meanwhile);
@@ -44,14 +49,83 @@ export async function liveWholeLife({ firmware, stopLater, meanwhile = async () 
   expect(await rig.run('audit', 'verify')).toMatchObject({ status: 0 });
 }
 
+/**
+ * The same life, but only the address of its BMC is known: one request of five fields takes it from cold to active. The boot that the run
+ * triggers shows its card, and its serial number is the one that its BMC names.
+ */
+export async function liveOnboardedLife({ firmware, stopLater }: Omit<Life, 'meanwhile'>): Promise<void> {
+  const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodesButALogin });
+  stopLater(() => rig.stop());
+  expect(await rig.json('nodes', 'list')).toEqual([]);
+  const site = rig.rack.definition.site;
+  const bmc = rig.rack.slot(NODE).bmc?.address ?? expect.fail('it has no BMC');
+  const words = ['--site', site, '--profile', 'debian-12', '--sku', 'virtual-x86-64', '--bmc', bmc, '--yes'];
+  const { id } = await rig.json<Answer<'createOnboarding'>>('onboard', NODE, ...words);
+  // The first run of a site.
+  await rig.json('onboardings', 'confirm', id, '--yes');
+  const shown = () => rig.json<Answer<'getOnboarding'>>('onboardings', 'show', id);
+  const isOver = async () => (await shown()).state !== 'running';
+  await expect.poll(isOver, { timeout: ONBOARDED_WITHIN_MS, interval: 2000 }).toBe(true);
+  const run = await shown();
+  if (run.state !== 'completed') throw new Error(await rig.story(NODE, JSON.stringify(run.failure)));
+  expect(run).toMatchObject({ attempt: 1, failure: null, ipmi_ip: bmc });
+  expect(run.steps.map(({ step, outcome }) => `${step} ${outcome}`)).toEqual(
+    ['preflight', 'discover', 'commission', 'predeploy', 'deploy', 'enroll', 'verify'].map((step) => `${step} done`),
+  );
+  expect(await rig.json('nodes', 'show', NODE)).toMatchObject({
+    state: 'active',
+    source: 'api',
+    interfaces: [{ mac: '52:54:00:77:00:01' }],
+    bmc: { address: bmc },
+    found: { facts: { system: { serial: 'CLD0001' } } },
+  });
+  expect(await rig.json('nodes', 'list')).toHaveLength(1);
+  const trail = await rig.trail(NODE);
+  const own = trail.filter(({ kind }) => kind.startsWith('onboarding.'));
+  expect(new Set(own.map(({ correlation_id }) => correlation_id))).toEqual(new Set([run.correlation_id]));
+  expect(trail.filter(({ kind }) => kind === 'intent.consumed')).toHaveLength(1);
+  await runTask(rig);
+  await release(rig);
+  expect(await rig.run('audit', 'verify')).toMatchObject({ status: 0 });
+}
+
 const DECLARED_LATER = 'machines.yaml';
 
-/** The rack's inventory in two files: at first the appliance knows the one without machines. */
+const SWITCH = 'sw3.dc1.example';
+const PORT = 'Ethernet1/12';
+/** As a person writes it: without the domain of the switch, and abbreviated. */
+const DECLARED_PORT = { name: 'sw3', port: 'Eth1/12' };
+
+/** The rack's inventory in two files: at first the appliance knows the one without machines. The second declares the cable. */
 async function withoutNodes(written: string): Promise<readonly string[]> {
-  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, unknown>;
+  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, Fields[]>;
   const file = join(dirname(written), 'empty-rack.yaml');
   await writeFile(file, dump(site));
-  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes }));
+  const cabled = nodes?.map((node) => ({
+    ...node,
+    interfaces: (node.interfaces as Fields[]).map((nic) => ({ ...nic, switch: DECLARED_PORT })),
+  }));
+  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes: cabled }));
+  return [file];
+}
+
+type Fields = Record<string, unknown>;
+
+/** Debian's lldpd, in place of the switch that the machine is connected to. */
+async function connectedToSwitch({ rack }: OnboardingRig): Promise<AnnouncedPort> {
+  const [tap = ''] = rack.slot(NODE).taps;
+  return await AnnouncedPort.start((...command) => rack.network.command(...command), tap, {
+    ...{ system: SWITCH, port: PORT, description: 'a free text' },
+  });
+}
+
+/** No machine, and in the policy of the site the login of the BMCs that it does not know yet. */
+async function withoutNodesButALogin(written: string): Promise<readonly string[]> {
+  const { nodes, sites, ...rest } = load(await readFile(written, 'utf8')) as Pick<InventoryDocument, 'nodes' | 'sites'>;
+  const { driver, username, password_file } = nodes?.[0]?.bmc ?? expect.fail('the machine has no BMC');
+  const onboarding = { bmc: { driver, username, password_file } };
+  const file = join(dirname(written), 'empty-rack.yaml');
+  await writeFile(file, dump({ ...rest, sites: sites?.map((site) => ({ ...site, onboarding })) }));
   return [file];
 }
 
@@ -71,8 +145,13 @@ async function showUp(rig: OnboardingRig): Promise<void> {
 
 async function commission(rig: OnboardingRig, firmware: FirmwareKind): Promise<void> {
   expect(await rig.json('commission', NODE, '--wait')).toEqual({ [NODE]: { ok: true } });
+  // A machine that did not hear its switch is commissioned again: `cabling` says so, and a person would do it.
+  const [cable] = (await rig.json<Pick<Answer<'getNodeCabling'>, 'cables'>>('nodes', 'show', NODE)).cables;
+  if (cable?.verdict === 'not-heard')
+    expect(await rig.json('commission', NODE, '--wait')).toEqual({ [NODE]: { ok: true } });
   expect(await rig.json('nodes', 'show', NODE)).toMatchObject({
     state: 'ready',
+    cables: [{ verdict: 'as-declared', seen: { system: SWITCH, port: PORT } }],
     found: {
       facts: {
         system: { manufacturer: 'Coldiron', serial: 'CLD0001' },

@@ -249,6 +249,7 @@ describe('the trail of a machine that boots twice', () => {
     'dhcp.offer',
     'dhcp.request',
     'dhcp.ack',
+    'tftp.begun',
     'tftp.completed',
     'http.entry',
     'http.script',

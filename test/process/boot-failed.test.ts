@@ -2,30 +2,18 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
-import { ServingProcess, type SiteFolder } from './appliance.ts';
-import { machineOf, NEIGHBOUR, serviceOsSite } from './service-os-site.ts';
+import { machineOf, NEIGHBOUR, ServedSite } from './service-os-site.ts';
 
 describe('a failed boot', () => {
-  let site: SiteFolder;
-  let serving: ServingProcess;
+  let served: ServedSite;
   beforeAll(async () => {
-    site = serviceOsSite();
-    serving = await new ServingProcess(site.path).up();
+    served = await ServedSite.open();
   });
-  afterAll(async () => {
-    await serving.end('SIGKILL');
-    site.remove();
-  });
-
-  const verb = (...args: string[]): string => {
-    const run = site.run(...args);
-    expect(run.status, run.stderr).toBe(0);
-    return run.stdout;
-  };
-  const node = () => JSON.parse(verb('nodes', 'show', 'node01', '--json'));
+  afterAll(() => served?.end());
 
   it('ends the commissioning when the machine reports it, and not when its neighbour does', async () => {
-    verb('commission', 'node01');
+    const { serving } = served;
+    served.verb('commission', 'node01');
     const machine = machineOf(serving);
     const script = await machine.script();
     const [, url = ''] = /^imgfetch .* (http:\S+)/m.exec(script) ?? [];
@@ -34,14 +22,14 @@ describe('a failed boot', () => {
     expect((await new FakeServiceOs(serving.where('boot'), NEIGHBOUR).ask('GET', `${pathname}${search}`)).body).toBe(
       'noted\n',
     );
-    expect(node()).toMatchObject({ state: 'commissioning' });
+    expect(served.node()).toMatchObject({ state: 'commissioning' });
     expect((await machine.ask('GET', `${pathname}${search}`)).body).toBe('noted\n');
-    expect(node()).toMatchObject({
+    expect(served.node()).toMatchObject({
       state: 'failed',
       failure: { step: 'commission', reason: expect.stringContaining('2e008001 (exec format error') },
     });
-    expect(verb('trail', 'node01')).toContain('iPXE error 2e008001');
-    verb('commission', 'node01');
+    expect(served.verb('trail', 'node01')).toContain('iPXE error 2e008001');
+    served.verb('commission', 'node01');
     expect((await machine.boot()).status).toBe(201);
   });
 });

@@ -1,30 +1,19 @@
 // Cancelled work, as the machine, the trail and the command line see it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ServingProcess, type SiteFolder } from './appliance.ts';
-import { machineOf, serviceOsSite } from './service-os-site.ts';
+import { machineOf, ServedSite } from './service-os-site.ts';
 
 describe('coldiron cancel', () => {
-  let site: SiteFolder;
-  let serving: ServingProcess;
-
+  let served: ServedSite;
   beforeEach(async () => {
-    site = serviceOsSite();
-    serving = await new ServingProcess(site.path).up();
+    served = await ServedSite.open();
   });
-  afterEach(async () => {
-    await serving.end('SIGKILL');
-    site.remove();
-  });
+  afterEach(() => served?.end());
 
-  const verb = (...args: string[]): string => {
-    const run = site.run(...args);
-    expect(run.status, run.stderr).toBe(0);
-    return run.stdout;
-  };
-  const node = () => JSON.parse(verb('nodes', 'show', 'node01', '--json'));
+  const verb = (...args: string[]): string => served.verb(...args);
+  const node = () => served.node();
   const commissioned = async () => {
-    const machine = machineOf(serving);
+    const machine = machineOf(served.serving);
     verb('commission', 'node01');
     await machine.boot();
     await machine.facts();
@@ -33,7 +22,7 @@ describe('coldiron cancel', () => {
   };
 
   it('returns a commissioning machine to its previous state, and ends its session', async () => {
-    const machine = machineOf(serving);
+    const machine = machineOf(served.serving);
     verb('commission', 'node01');
     await machine.boot();
     verb('cancel', 'node01', '--note', 'wrong rack');
@@ -92,7 +81,7 @@ describe('coldiron cancel', () => {
   });
 
   it('is rejected when there is nothing to cancel', () => {
-    expect(site.run('cancel', 'node01')).toMatchObject({
+    expect(served.site.run('cancel', 'node01')).toMatchObject({
       status: 5,
       stderr: expect.stringContaining('node01 is registered: there is nothing to cancel'),
     });

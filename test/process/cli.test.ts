@@ -108,7 +108,7 @@ describe('shell completion', () => {
       .split('\n');
 
   it('includes verbs, sub-verbs and options, because it is generated from them', () => {
-    expect(complete('coldiron ex')).toEqual(['explain']);
+    expect(complete('coldiron exp')).toEqual(['explain', 'exports']);
     expect(complete('coldiron nodes ""')).toEqual(expect.arrayContaining(['list', 'show', 'add', 'accept', 'import']));
     expect(complete('coldiron nodes list --m')).toEqual(['--match']);
     expect(complete('coldiron apply --dr')).toEqual(['--dry-run']);

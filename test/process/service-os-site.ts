@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bzImage } from '../assets/tiny-files.ts';
 import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
-import { type ServingProcess, SiteFolder } from './appliance.ts';
+import { ServingProcess, SiteFolder } from './appliance.ts';
 
 export const UUID = '7a11ab1e-0000-4080-8000-525400123456';
 export const CHASSIS = { mac: '52:54:00:12:34:56', uuid: UUID, address: '127.0.0.56' };
@@ -46,9 +46,9 @@ nodes:
     interfaces: [{ name: eth0, mac: "${NEIGHBOUR.mac}", network: here, address: ${NEIGHBOUR.address} }]
 `;
 
-/** With placeholders for the boot files that the service OS needs. */
-export function serviceOsSite(sha256 = IMAGE_SHA256): SiteFolder {
-  const site = new SiteFolder(siteFile(sha256));
+/** With placeholders for the boot files that the service OS needs. `changed`: edits the site file. */
+export function serviceOsSite(sha256 = IMAGE_SHA256, changed = (text: string): string => text): SiteFolder {
+  const site = new SiteFolder(changed(siteFile(sha256)));
   const shelve = (name: string, bytes: Buffer): void => {
     const file = join(site.state, 'assets/images', name);
     mkdirSync(join(file, '..'), { recursive: true });
@@ -59,6 +59,43 @@ export function serviceOsSite(sha256 = IMAGE_SHA256): SiteFolder {
   shelve('service-os-x86_64/initrd', Buffer.from('070701'));
   shelve('debian/disk.raw', IMAGE);
   return site;
+}
+
+/** The site with its appliance, as an operator uses it. */
+export class ServedSite {
+  readonly site = serviceOsSite();
+  readonly serving: ServingProcess;
+
+  private constructor() {
+    this.serving = new ServingProcess(this.site.path);
+  }
+
+  static async open(): Promise<ServedSite> {
+    const served = new ServedSite();
+    try {
+      await served.serving.up();
+      return served;
+    } catch (error) {
+      await served.end();
+      throw error;
+    }
+  }
+
+  /** Throws when the command fails. */
+  verb(...args: string[]): string {
+    const { status, stdout, stderr } = this.site.run(...args);
+    if (status !== 0) throw new Error(`coldiron ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  node() {
+    return JSON.parse(this.verb('nodes', 'show', 'node01', '--json'));
+  }
+
+  async end(): Promise<void> {
+    await this.serving.end('SIGKILL');
+    this.site.remove();
+  }
 }
 
 export const machineOf = (serving: ServingProcess, chassis = CHASSIS): FakeServiceOs =>

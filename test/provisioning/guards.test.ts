@@ -108,6 +108,8 @@ function problemsIn({
     {
       fleet,
       hasNodeApi: () => true,
+      driveProblem: () => null,
+      skuProblems: async () => [],
       orders,
       find,
       images: {
@@ -140,6 +142,13 @@ const refusing =
 describe('the guards of a deployment', () => {
   it('find no problem in a healthy machine', async () => {
     expect(await problemsIn({})).toEqual([]);
+  });
+
+  it('find no problem where a medium is required and the BMC has a drive, or where an accepted TPM replaces it', async () => {
+    expect(await problemsIn({ profile: { identity: 'media' } })).toEqual([]);
+    const bound: BoundHardware = { ...BOUND, tpm: { ...TPM, trust: 'accepted' } };
+    const deps = { driveProblem: () => 'IPMI has no virtual drives' };
+    expect(await problemsIn({ profile: { identity: 'media' }, hardware: { bound, refused: null }, deps })).toEqual([]);
   });
 
   it('need no inspection for a disk that is named by its id', async () => {
@@ -179,6 +188,24 @@ describe('the guards of a deployment', () => {
         deps: { hasNodeApi: () => false },
       },
       /sessions are not encrypted: set listen.node in the site file$/,
+    ],
+    [
+      'it has less than its SKU requires',
+      { deps: { skuProblems: async () => ['it has less than its SKU requires: cores'] } },
+      /^it has less than its SKU requires: cores$/,
+    ],
+    [
+      'its profile requires a medium, and its BMC has no virtual drive',
+      { profile: { identity: 'media' }, deps: { driveProblem: () => 'IPMI has no virtual drives' } },
+      /^profile worker requires a secret through the BMC, .* and no virtual drive: IPMI has no virtual drives$/,
+    ],
+    [
+      'its profile requires a medium, and nobody has accepted its TPM, which replaces the medium',
+      {
+        profile: { identity: 'media' },
+        hardware: { bound: { ...BOUND, tpm: { ...TPM, trust: 'nobody' } }, refused: null },
+      },
+      /^profile worker requires a secret .* nobody has accepted its TPM yet: coldiron nodes rebind node01$/,
     ],
     ['its profile is for another SKU', { profile: { skus: [name('h100')] } }, /for h100, and it is of no SKU$/],
     [

@@ -1,6 +1,7 @@
 // Tests the contract of appliance/store/store.ts on every engine.
 
 import { describe } from 'vitest';
+import { accessContract } from './contract/access.ts';
 import { auditContract } from './contract/audit.ts';
 import { auditTamperingContract } from './contract/audit-tampering.ts';
 import { bmcCredentialsContract } from './contract/bmc-credentials.ts';
@@ -11,11 +12,13 @@ import { authoritiesContract, signingKeysContract } from './contract/enrollment-
 import { certificatesContract } from './contract/enrollment-certificates.ts';
 import { enrollmentTokensContract } from './contract/enrollment-tokens.ts';
 import { eventsContract } from './contract/events.ts';
+import { exportsContract } from './contract/exports.ts';
 import { intentsContract } from './contract/intents.ts';
 import { inventoryContract } from './contract/inventory.ts';
 import { inventoryConflictsContract } from './contract/inventory-conflicts.ts';
 import { leasesContract } from './contract/leases.ts';
 import { lifecycleContract } from './contract/lifecycle.ts';
+import { onboardingsContract } from './contract/onboardings.ts';
 import { renderingsContract } from './contract/renderings.ts';
 import { requestsContract } from './contract/requests.ts';
 import { sessionsContract } from './contract/sessions.ts';
@@ -27,6 +30,7 @@ import { addMachine, allEvents } from './samples.ts';
 describe.each(ENGINES)('a store on $name', (engine) => {
   describe('inventory', () => inventoryContract(engine));
   describe('unique properties of machines', () => inventoryConflictsContract(engine));
+  describe('exports', () => exportsContract(engine));
   describe('lifecycle', () => lifecycleContract(engine));
   describe('commit', () => commitOn(engine));
   describe('effects', () => effectsContract(engine));
@@ -43,7 +47,9 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('deliveries', () => renderingsContract(engine));
   describe('requests with an Idempotency-Key', () => requestsContract(engine));
   describe('sessions', () => sessionsContract(engine));
+  describe('SSH keys and key sets', () => accessContract(engine));
   describe('tasks', () => tasksContract(engine));
+  describe('onboarding runs', () => onboardingsContract(engine));
   describe('audit', () => auditContract(engine));
   describe('a tampered audit chain', () => auditTamperingContract(engine));
 });

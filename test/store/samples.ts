@@ -131,6 +131,9 @@ export const skuNamed = (name: string): Sku => ({
   architecture: 'x86_64',
   gpus: 0,
   regions: [],
+  owner: null,
+  minimum: null,
+  hardware: 'warn',
 });
 
 export const inventoryWrites = (declaredRevision: number, changes: Partial<InventoryWrites>): InventoryWrites => ({

@@ -3,6 +3,7 @@ import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.
 import type { ConsoleStage } from '../../appliance/domain/console/signature.ts';
 import { CONSOLE_SIGNATURES } from '../../appliance/domain/console/signatures.ts';
 import type { StoredEvent } from '../../appliance/domain/event.ts';
+import { readNodeSystem } from '../../appliance/domain/events/node-system.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import type { Ipv4 } from '../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../appliance/domain/mac.ts';
@@ -93,10 +94,22 @@ const STRANGER = {
   network: 'boot',
 };
 
+const HEARD = { contactAt: T0, heardAt: T0 + MINUTE, clockOffset: 400, system: null };
+const MOUNT_FAILED = readNodeSystem('unit data.mount exit-code\nline no such device\n', '');
+const CLOUD_INIT_FAILED = readNodeSystem('', '{"status":"error","errors":["scripts-vendor failed"]}');
+
 const CASES: readonly (readonly [id: string, observed: readonly Observed[], subject?: Subject])[] = [
   ['no-discover', [BEGUN]],
   ['start-by-hand', [BEGUN, [1, 'bmc.absent', { to_do: 'power cycle the machine by hand' }]]],
   ['power-failed', [BEGUN, [9, 'effect.failed', { effect: 'boot-from-network', reason: 'the BMC does not answer' }]]],
+  [
+    'power-not-switched',
+    [BEGUN],
+    {
+      minutes: 1,
+      facts: { bmc: { power: 'unknown', problem: null, switching: { to: 'on', since: T0 + 2 * SECOND }, log: [] } },
+    },
+  ],
   ['no-answer-by-policy', [BEGUN, DISCOVER, [5, 'dhcp.silent', { words: 'nobody has accepted this machine' }]]],
   [
     'pool-exhausted',
@@ -112,6 +125,8 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
   ['address-refused', [BEGUN, DISCOVER, OFFER, REQUEST, [7, 'dhcp.nak', { because: 'wrong network' }]]],
   ['loader-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK]],
   ['loader-rejected', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER]],
+  // BIOS has no Secure Boot.
+  ['loader-not-running', [BEGUN, [5, 'dhcp.discover', { ...FIRMWARE, architecture: 0 }], OFFER, REQUEST, ACK, LOADER]],
   ['script-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, IPXE]],
   ['kernel-not-fetched', UNTIL_KERNEL.slice(0, -1), { session: sessionWith({}) }],
   [
@@ -126,6 +141,14 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     { session: sessionWith({}) },
   ],
   ['session-silent', UNTIL_KERNEL, { session: opened }],
+  [
+    'connection-lost',
+    [
+      ...UNTIL_KERNEL,
+      [80, 'console.matched', { signature: 'curl-connect', line: 'Failed to connect to 10.77.0.1 port 8444' }],
+    ],
+    { session: opened, minutes: 1.6 },
+  ],
   [
     'call-home-failed',
     [...UNTIL_KERNEL, failing('rehearse', 'no answer from 10.0.100.10')],
@@ -239,6 +262,22 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     ],
     { state: 'enrolling', minutes: 5 },
   ],
+  [
+    'first-boot-part-failed',
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [240, 'node-api.first-boot-failed', { part: 'site-bootstrap/baseline-7', exit: 3, lines: ['no such package'] }],
+    ],
+    { state: 'enrolling', minutes: 5 },
+  ],
+  ['unit-failed', [], { state: 'active', health: 'online', facts: { node: { ...HEARD, system: MOUNT_FAILED } } }],
+  [
+    'cloud-init-errors',
+    [],
+    { state: 'active', health: 'online', facts: { node: { ...HEARD, system: CLOUD_INIT_FAILED } } },
+  ],
+  ['node-clock-off', [], { state: 'active', health: 'online', facts: { node: { ...HEARD, clockOffset: -95_400 } } }],
   ['quarantined', [], { state: 'quarantined' }],
   ['removed', [[90, 'http.script', { outcome: 'refusal' }]], { state: 'removed' }],
   ['deadline', [], { state: failedAt('drain', 'the workload cannot leave') }],
@@ -271,6 +310,30 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
         { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 5 times' },
       ],
     ],
+  ],
+  [
+    'loader-not-fetched',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [
+        30,
+        'tftp.stalled',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 3 times' },
+      ],
+    ],
+  ],
+  [
+    'large-packets-lost',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [26, 'tftp.begun', { file: 'undionly.kpxe' }],
+      [
+        30,
+        'tftp.stalled',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'the first block was never acknowledged' },
+      ],
+    ],
+    { minutes: 1 },
   ],
   [
     'large-packets-lost',
@@ -347,6 +410,23 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
   ],
   ['stranger-appeared', [BEGUN], { minutes: 9, facts: { neighbours: [STRANGER] } }],
   [
+    'switch-port-shared',
+    [BEGUN],
+    {
+      minutes: 9,
+      facts: { portClaims: [{ name: 'node07', port: 'sw3 Ethernet1/5', own: 'declared', other: 'heard' }] },
+    },
+  ],
+  [
+    'boot-device-not-kept',
+    [
+      BEGUN,
+      [3, 'bmc.boot-refused', { words: 'the BMC accepted network', read_back: { device: 'disk', differences: [] } }],
+      [4, 'effect.failed', { effect: 'boot-from-network', reason: 'the machine does not boot from network' }],
+    ],
+    { minutes: 1 },
+  ],
+  [
     'siblings-stopped',
     [BEGUN],
     { minutes: 9, facts: { siblings: { stage: 'power', stalled: ['node02', 'node03'], passed: [] } } },
@@ -381,6 +461,35 @@ describe('diagnose', () => {
   it('has a case for every cause', () => {
     const covered = [...CASES.map(([id]) => id), ...SCREEN_CAUSES.map(({ id }) => id)];
     expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
+  });
+
+  it('does not blame the boot device that another method set after all', () => {
+    const refused: Observed = [3, 'bmc.boot-refused', { read_back: { device: 'disk', differences: [] } }];
+    const lost = { device: 'network', differences: ['valid reads back as false, requested was true'] };
+    const asked: Observed = [5, 'bmc.boot-asked', { read_back: lost }];
+    const ignored: Observed = [60, 'bmc.boot-ignored', { words: 'the firmware ignored it', read_back: 'absent' }];
+    expect(diagnosisOf([BEGUN, refused, asked], { minutes: 0.2 })).toBeNull();
+    const found = diagnosisOf([BEGUN, refused, asked, ignored], { minutes: 2 });
+    expect(found?.id).toBe('boot-override-ignored');
+    expect(found?.evidence.map(({ words }) => words)).toEqual([
+      'the firmware ignored it',
+      'its BMC did not keep it: valid reads back as false, requested was true',
+    ]);
+    const without: Observed = [3, 'bmc.boot-refused', { read_back: 'absent' }];
+    expect(diagnosisOf([BEGUN, without], { minutes: 0.2 })).toBeNull();
+  });
+
+  it('trusts a report about the system only while the node works and reports', () => {
+    const node = { ...HEARD, clockOffset: 95_000, system: MOUNT_FAILED };
+    const first = (subject: Subject, observed: readonly Observed[] = []) =>
+      diagnosisOf(observed, { state: 'active', health: 'online', facts: { node }, ...subject })?.id ?? null;
+    expect(first({})).toBe('unit-failed');
+    expect(first({ health: 'silent' })).toBe('node-silent');
+    expect(first({ state: 'retired' })).toBeNull();
+    expect(first({ state: 'deploying', minutes: 0.1 }, [BEGUN])).toBeNull();
+    expect(first({ facts: { node: { ...node, heardAt: T0 - 1 } } }, [BEGUN])).toBeNull();
+    expect(first({ facts: { node: HEARD } })).toBeNull();
+    expect(first({ facts: {} })).toBeNull();
   });
 
   it('blames a missing loader only for machines that it is for', () => {
@@ -523,6 +632,34 @@ describe('diagnose', () => {
     const until = [...UNTIL_IMAGES.slice(0, -1), broken];
     expect(diagnosisOf(until, { minutes: 4, session: sessionWith({}) })?.id).toBe('image-broken-off');
     expect(diagnosisOf([...until, again], { minutes: 4, session: sessionWith({}) })).toBeNull();
+  });
+
+  it('waits half a minute for a power command', () => {
+    const bmc = { power: 'unknown', problem: null, switching: { to: 'off', since: T0 + 2 * SECOND }, log: [] } as const;
+    expect(diagnosisOf([BEGUN], { minutes: 0.5, facts: { bmc } })).toBeNull();
+    expect(diagnosisOf([BEGUN], { minutes: 0.6, facts: { bmc } })?.reason).toContain('is not off');
+  });
+
+  it('does not judge a transfer that stalls for seconds before its stage is overdue', () => {
+    const stall: Observed = [10, 'tftp.stalled', { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'x' }];
+    const observed = [BEGUN, DISCOVER, OFFER, REQUEST, ACK, stall];
+    expect(diagnosisOf(observed, { minutes: 0.4 })).toBeNull();
+    expect(diagnosisOf(observed, { minutes: 2 })?.id).toBe('large-packets-lost');
+  });
+
+  it.each([
+    ['no request arrives here', []],
+    ['it requested undionly.kpxe, and the transfer has not ended', [[20, 'tftp.begun', { file: 'undionly.kpxe' }]]],
+    ['requested only the size', [[20, 'tftp.probe', { file: 'snponly.efi' }]]],
+  ] as const)('says what is known of the request for the loader: %s', (words, more) => {
+    const observed: readonly Observed[] = [BEGUN, DISCOVER, OFFER, REQUEST, ACK, ...more];
+    expect(diagnosisOf(observed, { minutes: 2 })?.reason).toContain(words);
+  });
+
+  it('counts a stalled transfer of an image as one that goes on', () => {
+    const stall: Observed = [60, 'tftp.stalled', { file: INITRD_FILE, blocks: 7, reason: 'no packet' }];
+    const observed = [...UNTIL_IMAGES.slice(0, -1), stall];
+    expect(diagnosisOf(observed, { minutes: 4, session: sessionWith({}) })).toBeNull();
   });
 
   it('reports the stuck stage of a failed machine before the timeout of that stage', () => {

@@ -50,7 +50,7 @@ describe('every cause', () => {
     expect(cause.id).toMatch(/^[a-z]+(-[a-z]+)*$/);
     expect(cause.looksFor).toMatch(/^[^.]+$/);
     expect([...CAUSES, ...FALLBACK_CAUSES].filter(({ id }) => id === cause.id)).toHaveLength(1);
-    expect(cause.nextStep).toMatch(/[.}]$|(?:coldiron|journalctl) [a-z{} -]+$/);
+    expect(cause.nextStep).toMatch(/[.}]$|(?:coldiron|journalctl) [A-Za-z{} -]+$/);
   });
 });
 

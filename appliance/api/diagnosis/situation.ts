@@ -1,18 +1,20 @@
 // Gathers what a diagnosis needs to know about one machine: its events, and what the BMC, the appliance and the neighbourhood say now.
 
 import { ColdironError } from '../../domain/errors.ts';
-import { knownEvent } from '../../domain/events/known-event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { awaitsEnrollment, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { shownBy } from '../../provisioning/shown-by.ts';
 import { type Diagnosis, diagnose } from '../../trail/diagnose.ts';
 import type { BmcFacts, DiagnosisInput, Endpoints, Neighbour, Siblings } from '../../trail/diagnosis/facts.ts';
 import { isBefore } from '../../trail/diagnosis/stages.ts';
 import type { ManagementDeps } from '../deps.ts';
+import { nodeFacts } from '../node-presence.ts';
+import { portClaims } from './switch-ports.ts';
 
 export type SituationDeps = Pick<
   ManagementDeps,
-  'store' | 'fleet' | 'bmc' | 'clock' | 'applianceProblems' | 'runTimes' | 'bootPort' | 'enrollment'
+  'store' | 'fleet' | 'bmc' | 'clock' | 'applianceProblems' | 'runTimes' | 'bootPort' | 'enrollment' | 'contactAt'
 >;
 
 /** Enough for several boots of one machine. */
@@ -32,15 +34,16 @@ export async function situationOf(
 ): Promise<DiagnosisInput> {
   const { store, clock, runTimes, applianceProblems } = deps;
   const { id, spec, lifecycle, health } = machine;
-  const [events, sessions, expected, bmc] = await Promise.all([
+  const [events, sessions, expected, bmc, node] = await Promise.all([
     store.events({ machine: id, limit: EVENTS_READ, newest: true }),
     store.sessionsOf(id, 1),
     runTimes.expected(spec.sku),
     askBmc ? bmcFacts(deps, machine) : null,
+    nodeFacts(deps, machine, askBmc ? undefined : []),
   ]);
   const alone: DiagnosisInput = {
     hostname: spec.hostname,
-    ...{ lifecycle, health, events, expected, bmc },
+    ...{ lifecycle, health, events, expected, bmc, node },
     interfaces: spec.interfaces,
     session: sessions[0] ?? null,
     appliance: applianceProblems(),
@@ -51,7 +54,11 @@ export async function situationOf(
   };
   const { stage } = diagnose(alone);
   if (!askBmc || !stage?.overdue) return alone;
-  return { ...alone, siblings: await siblingsOf(deps, machine, stage) };
+  return {
+    ...alone,
+    siblings: await siblingsOf(deps, machine, stage),
+    portClaims: await portClaims(deps, machine),
+  };
 }
 
 /** Null: it has no BMC, the appliance may not use it, or nothing is expected of the machine. */
@@ -61,16 +68,11 @@ async function bmcFacts({ bmc, clock }: SituationDeps, machine: Machine): Promis
     runsSession(lifecycle.state) || awaitsEnrollment(lifecycle) || health === 'silent' || lifecycle.state === 'failed';
   if (!wanted || spec.bmc === null) return null;
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      late.reject(
-        new ColdironError(
-          'bmc_unreachable',
-          `no answer from the BMC ${spec.bmc?.address} within ${BMC_PATIENCE / 1000} s`,
-        ),
-      ),
-    BMC_PATIENCE,
+  const tooLate = new ColdironError(
+    'bmc_unreachable',
+    `no answer from the BMC ${spec.bmc.address} within ${BMC_PATIENCE / 1000} s`,
   );
+  const timer = setTimeout(() => late.reject(tooLate), BMC_PATIENCE);
   try {
     const { mode, result } = await Promise.race([
       bmc.nodes.ask(machine, async (one) => one.powerState()),
@@ -81,11 +83,18 @@ async function bmcFacts({ bmc, clock }: SituationDeps, machine: Machine): Promis
     return { power: result, problem: null, log };
   } catch (error) {
     if (error instanceof ColdironError && error.code === 'bmc_off_limits') return null;
+    const running = bmc.nodes.running(machine);
+    const to = running === null ? undefined : SWITCHES[running.verb];
+    if (error === tooLate && running !== null && to !== undefined)
+      return { power: 'unknown', problem: null, switching: { to, since: running.since }, log: [] };
     return { power: 'unknown', problem: error instanceof Error ? error.message : String(error), log: [] };
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** The verbs that end when the machine is on or off. */
+const SWITCHES: Readonly<Record<string, 'on' | 'off'>> = { powerOn: 'on', powerOff: 'off', powerCycle: 'on' };
 
 const RECENT: Instant = 60 * 60 * 1000;
 const LOG_ENTRIES = 20;
@@ -129,20 +138,6 @@ async function neighboursOf({ fleet, store }: SituationDeps, machine: Machine): 
     }),
   );
   return found.flatMap((one) => one ?? []);
-}
-
-/** What an undeclared machine said of itself when it was inspected, or when it requested its boot script. */
-async function shownBy(
-  store: SituationDeps['store'],
-  { id, spec }: Machine,
-): Promise<{ readonly uuid: string | null; readonly serial: string | null }> {
-  const [session] = await store.sessionsOf(id, 1);
-  const shown = session?.identity?.shown ?? null;
-  const scripts =
-    shown === null ? await store.events({ machine: id, kind: 'http.script', limit: 1, newest: true }) : [];
-  const script = scripts.flatMap((event) => knownEvent(event) ?? [])[0];
-  const serial = script?.kind === 'http.script' ? (script.data.serial ?? null) : null;
-  return { uuid: spec.uuid ?? shown?.uuid ?? null, serial: shown?.serial ?? spec.serial ?? serial };
 }
 
 async function siblingsOf(

@@ -1,15 +1,19 @@
 // Handlers of the diagnosis: of one node, of the site, the timeline of a boot, and its recording.
 
 import { knownEvent } from '../../domain/events/known-event.ts';
+import { CLOCK_TOLERANCE } from '../../domain/events/node-api-events.ts';
+import { isDegraded } from '../../domain/events/node-system.ts';
 import { instantText } from '../../domain/instant.ts';
 import { awaitsEnrollment, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { reportedBy } from '../../identity/heartbeats.ts';
 import { diagnose } from '../../trail/diagnose.ts';
 import { type DiagnosedMachine, siteProblems } from '../../trail/diagnosis/site.ts';
 import { timelineOf } from '../../trail/diagnosis/timeline.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { recordingOf } from '../diagnosis/recording.ts';
 import { situationOf } from '../diagnosis/situation.ts';
+import { switchesOf } from '../diagnosis/switch-ports.ts';
 import { findNodeEverKnown } from '../find-node.ts';
 import type { Handlers } from '../handler.ts';
 import { diagnosisView, siteProblemView, timelineView } from '../views/diagnosis.ts';
@@ -24,7 +28,9 @@ export const diagnosisHandlers: Handlers<'diagnoseNode' | 'diagnoseSite' | 'getN
   },
 
   async diagnoseSite(deps) {
-    const suspects = [...deps.fleet.machines()].filter(needsALook).slice(0, MOST_MACHINES);
+    const suspects = [...deps.fleet.machines()]
+      .filter((machine) => needsALook(machine) || reportsTrouble(deps, machine))
+      .slice(0, MOST_MACHINES);
     const diagnosed: DiagnosedMachine[] = [];
     // One after the other: a site in trouble has hundreds, and the boot servers share this process.
     for (const machine of suspects) {
@@ -32,7 +38,7 @@ export const diagnosisHandlers: Handlers<'diagnoseNode' | 'diagnoseSite' | 'getN
       const { spec, lifecycle } = machine;
       diagnosed.push({
         name: spec.hostname,
-        traits: traitsOf(machine),
+        traits: [...(await switchTraits(deps, machine)), ...traitsOf(machine)],
         since: diagnosis.stage?.began ?? lifecycle.since,
         diagnosis,
       });
@@ -62,12 +68,22 @@ export const diagnosisHandlers: Handlers<'diagnoseNode' | 'diagnoseSite' | 'getN
   },
 };
 
+/** It runs, but its clock is wrong or a unit of its system has failed. */
+function reportsTrouble({ enrollment }: ManagementDeps, { id, lifecycle }: Machine): boolean {
+  if (lifecycle.state !== 'active') return false;
+  const { clockOffset, system } = reportedBy(enrollment.heartbeats.lastOf(id)?.report ?? null);
+  return Math.abs(clockOffset ?? 0) > CLOCK_TOLERANCE || (system !== null && isDegraded(system));
+}
+
 const needsALook = ({ lifecycle, health }: Machine): boolean =>
   runsSession(lifecycle.state) ||
   awaitsEnrollment(lifecycle) ||
   lifecycle.state === 'failed' ||
   lifecycle.state === 'quarantined' ||
   health === 'silent';
+
+const switchTraits = async (deps: ManagementDeps, machine: Machine): Promise<string[]> =>
+  (await switchesOf(deps, machine)).map((name) => `switch ${name}`);
 
 function traitsOf({ spec }: Machine): string[] {
   const { rack } = spec.labels;

@@ -30,6 +30,7 @@ const EXECUTORS: { readonly [Id in CommandId]: Executor<Id> } = {
   commissionNode: ({ work }, node, origin) => work.plain(node, 'commission', origin),
   deployNode: ({ work }, node, origin, { profile }) => work.deploy(node, profileNamed(profile), origin),
   releaseNode: ({ work }, node, origin) => work.release(node, origin),
+  markNodeFixed: life('mark-fixed'),
   cancelNodeWork: ({ work }, node, origin) => work.cancel(node, origin),
   rescueNode: ({ work }, node, origin) => work.rescue(node, origin),
   endNodeRescue: ({ work }, node, origin) => work.plain(node, 'rescue-ended', origin),

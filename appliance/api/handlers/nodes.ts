@@ -1,31 +1,28 @@
 // Handlers of nodes: list, show, add, presence, facts, tasks.
 
-import type { Answer } from '../../contract/wire.ts';
 import { parseClientArchCode } from '../../domain/architecture.ts';
 import { ColdironError } from '../../domain/errors.ts';
-import { instantText, SECOND } from '../../domain/instant.ts';
+import { SECOND } from '../../domain/instant.ts';
 import { parseIpv4 } from '../../domain/ipv4.ts';
-import { isHeld, type Lease } from '../../domain/lease.ts';
-import { type Machine, macsOf } from '../../domain/machine.ts';
 import { parseHostname } from '../../domain/names.ts';
 import { type Parsed, shown } from '../../domain/parsed.ts';
 import type { TaskId } from '../../domain/task.ts';
 import { cablingOf } from '../../provisioning/cabling.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import { requireBmcRights } from '../bmc-fields.ts';
-import type { ManagementDeps } from '../deps.ts';
 import { explainNode } from '../explain-node.ts';
 import { findNode, findNodeEverKnown } from '../find-node.ts';
 import type { Handlers } from '../handler.ts';
 import { listNodes } from '../list-nodes.ts';
+import { presenceOf } from '../node-presence.ts';
 import { nodeQuery } from '../node-query.ts';
+import { askedNodes, recordingRefusals } from '../refused-registration.ts';
 import { registerHost } from '../register-host.ts';
 import { cablingView } from '../views/cabling.ts';
 import { applyView } from '../views/inventory.ts';
 import { nodeView } from '../views/node.ts';
 import { factsView, sessionView } from '../views/node-work.ts';
 import { taskView } from '../views/task.ts';
-import { timeText } from '../views/time-text.ts';
 
 export const nodeHandlers: Handlers<
   | 'listNodes'
@@ -55,17 +52,20 @@ export const nodeHandlers: Handlers<
     requireBmcRights(role, [body], () => '');
     const { name } = body;
     const hostname = typeof name === 'string' ? parseHostname(name) : null;
-    const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;
-    if (there) {
-      throw new ColdironError('conflict', `the node ${there.spec.hostname} already exists, from ${there.source}`);
-    }
-    await applyDocuments(deps, nodeDocuments([body]), { mode: 'additive', dryRun: false, origin });
+    await recordingRefusals(deps, origin, askedNodes([body]), async () => {
+      const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;
+      if (there) {
+        throw new ColdironError('conflict', `the node ${there.spec.hostname} already exists, from ${there.source}`);
+      }
+      await applyDocuments(deps, nodeDocuments([body]), { mode: 'additive', dryRun: false, origin });
+    });
     return nodeView(await findNode(deps, String(name)));
   },
 
   async importNodes(deps, { body: { nodes, dry_run: dryRun = false }, origin, role }) {
     requireBmcRights(role, nodes, (index) => `nodes[${index}].`);
-    return applyView(await applyDocuments(deps, nodeDocuments(nodes), { mode: 'additive', dryRun, origin }));
+    const apply = () => applyDocuments(deps, nodeDocuments(nodes), { mode: 'additive', dryRun, origin });
+    return applyView(dryRun ? await apply() : await recordingRefusals(deps, origin, askedNodes(nodes), apply));
   },
 
   async registerHost(deps, { body, origin }) {
@@ -81,7 +81,10 @@ export const nodeHandlers: Handlers<
       probe: body.probe ?? false,
       hostname: body.hostname ?? null,
     };
-    const { machine, probe } = await registerHost(deps, registration, origin);
+    const asked = [{ name: body.hostname ?? body.host, sku: body.sku }];
+    const { machine, probe } = await recordingRefusals(deps, origin, asked, () =>
+      registerHost(deps, registration, origin),
+    );
     return {
       ...nodeView(machine),
       probe: {
@@ -141,41 +144,4 @@ export const nodeHandlers: Handlers<
 function understood<T>(field: string, result: Parsed<T>): T {
   if (result.ok) return result.value;
   throw new ColdironError('invalid_request', `${field}: ${result.reason}`);
-}
-
-async function presenceOf(
-  { store, clock, enrollment }: ManagementDeps,
-  machine: Machine,
-): Promise<Answer<'getNodePresence'>> {
-  const macs = new Set<string>(macsOf(machine.spec));
-  const leases = (await store.leases()).filter(({ mac }) => macs.has(mac)).sort((a, b) => b.grantedAt - a.grantedAt);
-  const heartbeat = enrollment.heartbeats.lastOf(machine.id)?.at ?? null;
-  const request = await lastRequest(store, machine, leases);
-  const seen = [heartbeat, request].flatMap((at) => at ?? []);
-  const now = clock.now();
-  return {
-    node: machine.spec.hostname,
-    last_seen: timeText(seen.length === 0 ? null : Math.max(...seen)),
-    leases: leases.map((lease) => ({
-      address: lease.address,
-      mac: lease.mac,
-      network: lease.network,
-      expires_at: instantText(lease.expiresAt),
-      held: isHeld(lease, now),
-    })),
-  };
-}
-
-const EVENTS_LOOKED_AT = 200;
-
-/** When it last sent a packet, opened a session or reported: events whose actor is the machine or its MAC address. */
-async function lastRequest(
-  store: ManagementDeps['store'],
-  { id }: Machine,
-  [newest]: readonly Lease[],
-): Promise<number | null> {
-  const events = await store.events({ machine: id, limit: EVENTS_LOOKED_AT, newest: true });
-  const own = events.findLast(({ actor }) => actor.startsWith('machine:') || actor.startsWith('mac:'));
-  const times = [own?.at, newest?.grantedAt].flatMap((at) => at ?? []);
-  return times.length === 0 ? null : Math.max(...times);
 }

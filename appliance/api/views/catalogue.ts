@@ -27,9 +27,18 @@ export const networkView = ({
   secure_boot: secureBoot,
 });
 
-export const skuView = ({ regions, ...sku }: catalogue.Sku): Static<typeof Sku.schema> => ({
+export const skuView = ({ regions, minimum, ...sku }: catalogue.Sku): Static<typeof Sku.schema> => ({
   ...sku,
   regions: [...regions],
+  minimum: minimum && {
+    cores: minimum.cores,
+    threads: minimum.threads,
+    memory_bytes: minimum.memoryBytes,
+    disks: minimum.disks,
+    disk_bytes: minimum.diskBytes,
+    nics: minimum.nics,
+    nic_mbps: minimum.nicMbps,
+  },
 });
 
 export const profileView = ({

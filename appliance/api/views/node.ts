@@ -17,6 +17,7 @@ export function nodeView({
   health,
   hardware,
   intent,
+  allocation,
   source,
   version,
   revision,
@@ -48,6 +49,7 @@ export function nodeView({
     region: spec.region,
     identity: identityView(hardware),
     erasure: erasureView(hardware),
+    not_erased: hardware.unerased ? { at: instantText(hardware.unerased.at), reason: hardware.unerased.reason } : null,
     interfaces: spec.interfaces.map((nic) => ({ ...nic, switch: nic.switch ?? null })),
     bmc: spec.bmc && { address: spec.bmc.address, driver: spec.bmc.driver, username: spec.bmc.username },
     access: spec.access && {
@@ -59,6 +61,7 @@ export function nodeView({
     labels: { ...spec.labels },
     source,
     intent: intent && intentView(intent),
+    allocation: allocation ? { id: allocation.id, user: allocation.user, state: allocation.state } : null,
     version,
     revision,
   };

@@ -103,7 +103,8 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
 
   const stopping = new AbortController();
   const memory = await BmcMemory.open(store, log);
-  const driver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
+  const gates = new BmcGates(clock);
+  const driver = settings.openDriver ?? driverOpener(gates, memory);
   const openDriver: OpenDriver = (machine, at, login) =>
     watchedPower(driver(machine, at, login), {
       beforeStart: () => captures.beforeStart(machine.id),
@@ -122,7 +123,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     follow: (machine, follower) => consoles.follow(machine, follower),
   });
   if (settings.captureConsoles) captures.start();
-  const nodes = new NodeBmcs({ opener, store, consoles, now });
+  const nodes = new NodeBmcs({ opener, store, consoles, now, running: (address) => gates.running(address) });
   const watch = new BootWatch(settings.trail, now);
   const ledger = storedLedger(store, now);
   const networkBoot = new NetworkBoot({

@@ -7,6 +7,7 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
 import type { Bmc, BmcConsole } from '../bmc.ts';
+import type { BmcWork } from '../gates.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
 import type { NodeConsoles } from './node-consoles.ts';
@@ -22,6 +23,8 @@ export interface NodeBmcsDeps {
   readonly store: Pick<Store, 'appendEvents' | 'appendAudit' | 'deletePersistentBootOverride'>;
   readonly consoles: Pick<NodeConsoles, 'view'>;
   readonly now: () => Instant;
+  /** The verb that runs at the BMC with this address; left out: not known. */
+  readonly running?: (address: string) => BmcWork | null;
 }
 
 export interface ConsoleRequest {
@@ -57,6 +60,11 @@ export class NodeBmcs {
     } catch (error) {
       throw explained(error, machine);
     }
+  }
+
+  /** What the appliance itself does at the BMC now: a question waits for its end. */
+  running({ spec: { bmc } }: Machine): BmcWork | null {
+    return bmc === null ? null : (this.#deps.running?.(bmc.address) ?? null);
   }
 
   async act<T>(machine: Machine, by: Origin, request: BmcRequest, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {

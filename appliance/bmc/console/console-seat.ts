@@ -2,7 +2,7 @@
 
 import type { BmcConsole } from '../bmc.ts';
 import { BmcError } from '../bmc-error.ts';
-import { Unread } from '../ipmi/unread.ts';
+import { ReceivedOutput } from '../ipmi/received-output.ts';
 
 /** Six minutes of output on a serial line; a viewer that is further behind is not reading. */
 const MOST_UNREAD = 4 * 1024 * 1024;
@@ -25,10 +25,8 @@ export class ConsoleSeat implements BmcConsole {
   writes: boolean;
   readonly #type: (seat: ConsoleSeat, characters: Uint8Array) => void;
   readonly #leave: (seat: ConsoleSeat) => void;
-  #unread: Unread;
+  readonly #output: ReceivedOutput;
   #lost = 0;
-  #wakeReader: () => void = () => undefined;
-  #end: { readonly error: BmcError | null } | null = null;
 
   constructor(
     { who, writes, lossy }: SeatOptions,
@@ -40,12 +38,12 @@ export class ConsoleSeat implements BmcConsole {
     this.lossy = lossy;
     this.#type = type;
     this.#leave = leave;
-    this.#unread = new Unread(lossy ? MOST_UNREAD_LOSSY : MOST_UNREAD);
+    this.#output = new ReceivedOutput(lossy ? MOST_UNREAD_LOSSY : MOST_UNREAD);
   }
 
   /** Dropped when this seat does not type. */
   write(characters: Uint8Array): void {
-    if (!this.#end && this.writes) this.#type(this, characters);
+    if (!this.#output.ended && this.writes) this.#type(this, characters);
   }
 
   async close(): Promise<void> {
@@ -60,12 +58,9 @@ export class ConsoleSeat implements BmcConsole {
   }
 
   deliver(bytes: Uint8Array): void {
-    if (this.#end) return;
-    if (!this.#unread.push(bytes)) {
-      if (this.lossy) this.#lost += bytes.length;
-      else this.end(new BmcError('closed', 'the console was closed because its client does not read the output'));
-    }
-    this.#wakeReader();
+    if (this.#output.ended || this.#output.push(bytes)) return;
+    if (this.lossy) this.#lost += bytes.length;
+    else this.end(new BmcError('closed', 'the console was closed because its client does not read the output'));
   }
 
   /** For a person: a line between the output of the machine. */
@@ -74,25 +69,12 @@ export class ConsoleSeat implements BmcConsole {
   }
 
   end(error: BmcError | null): void {
-    if (this.#end) return;
-    this.#end = { error };
-    this.#wakeReader();
+    if (this.#output.ended) return;
+    this.#output.end(error);
     this.#leave(this);
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    for (;;) {
-      const next = this.#unread.shift();
-      if (next) {
-        yield next;
-      } else if (this.#end) {
-        if (this.#end.error) throw this.#end.error;
-        return;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#wakeReader = resolve;
-        });
-      }
-    }
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this.#output[Symbol.asyncIterator]();
   }
 }

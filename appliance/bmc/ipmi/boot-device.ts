@@ -51,7 +51,7 @@ export async function setBootDevice(bmc: IpmiCaller, choice: IpmiBootChoice): Pr
   const flags = await bootDevice(bmc);
   if (flags.device !== requested.device) {
     const message = `the BMC accepted boot device ${requested.device}, but reads back ${flags.device}`;
-    throw new IpmiError('contradiction', message);
+    throw new IpmiError('contradiction', message, { readBack: flags.device });
   }
   const differences = (['valid', 'persistent', 'efi'] as const)
     .filter((bit) => flags[bit] !== requested[bit])

@@ -12,9 +12,9 @@ import { SECOND } from '../../domain/instant.ts';
 import type { BmcConsole } from '../bmc.ts';
 import type { IpmiConnection } from './connection.ts';
 import { IpmiError } from './ipmi-error.ts';
+import { ReceivedOutput } from './received-output.ts';
 import { unlessRefused, wasRefusedWith } from './refusal.ts';
 import { DEACTIVATED, type SolReaction, SolStream, type SolTimings } from './sol-stream.ts';
-import { Unread } from './unread.ts';
 
 /** Six minutes of output on a serial line; a viewer that is further behind is not reading. */
 const MOST_UNREAD = 4 * 1024 * 1024;
@@ -46,10 +46,8 @@ async function activate(connection: IpmiConnection, { steal }: ConsoleOptions): 
 class ConsoleStream implements BmcConsole {
   readonly #connection: IpmiConnection;
   readonly #stream: SolStream;
-  readonly #unread = new Unread(MOST_UNREAD);
-  #wakeReader: () => void = () => undefined;
+  readonly #output = new ReceivedOutput(MOST_UNREAD);
   #cancelWake: () => void = () => undefined;
-  #end: { readonly error: IpmiError | null } | null = null;
 
   constructor(connection: IpmiConnection, stream: SolStream) {
     this.#connection = connection;
@@ -59,11 +57,11 @@ class ConsoleStream implements BmcConsole {
   }
 
   write(characters: Uint8Array): void {
-    if (!this.#end) this.#apply(this.#stream.type(characters, this.#connection.clock.now()));
+    if (!this.#output.ended) this.#apply(this.#stream.type(characters, this.#connection.clock.now()));
   }
 
   async close(): Promise<void> {
-    if (this.#end) return;
+    if (this.#output.ended) return;
     this.#finish(null);
     try {
       await this.#connection.call(deactivateConsole());
@@ -73,24 +71,12 @@ class ConsoleStream implements BmcConsole {
     }
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    for (;;) {
-      const next = this.#unread.shift();
-      if (next) {
-        yield next;
-      } else if (this.#end) {
-        if (this.#end.error) throw this.#end.error;
-        return;
-      } else {
-        await new Promise<void>((resolve) => {
-          this.#wakeReader = resolve;
-        });
-      }
-    }
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this.#output[Symbol.asyncIterator]();
   }
 
   #onPayload(payload: Uint8Array): void {
-    if (this.#end) return;
+    if (this.#output.ended) return;
     try {
       this.#apply(this.#stream.receive(decodeSol(payload), this.#connection.clock.now()));
     } catch (error) {
@@ -101,10 +87,7 @@ class ConsoleStream implements BmcConsole {
 
   #apply(reaction: SolReaction): void {
     for (const payload of reaction.send) this.#connection.sendConsole(payload);
-    if (reaction.deliver.length > 0) {
-      if (!this.#unread.push(reaction.deliver)) this.#abandon();
-      this.#wakeReader();
-    }
+    if (reaction.deliver.length > 0 && !this.#output.push(reaction.deliver)) this.#abandon();
     this.#cancelWake();
     const { clock } = this.#connection;
     if (this.#stream.wakeAt !== null) {
@@ -122,7 +105,6 @@ class ConsoleStream implements BmcConsole {
 
   #finish(error: IpmiError | null): void {
     this.#cancelWake();
-    this.#end ??= { error };
-    this.#wakeReader();
+    this.#output.end(error);
   }
 }

@@ -55,13 +55,14 @@ export class IpmiError extends BmcError {
   constructor(
     reason: IpmiFailure,
     message: string,
-    extra: { readonly retryable?: boolean; readonly completionCode?: number } = {},
+    extra: { readonly retryable?: boolean; readonly completionCode?: number; readonly readBack?: string } = {},
   ) {
     const failure =
       reason === 'refused' && extra.completionCode !== undefined
         ? failureOfCode(extra.completionCode)
         : BMC_FAILURES[reason];
-    super(failure, message, extra.retryable === undefined ? {} : { retryable: extra.retryable });
+    const { completionCode: _, ...generic } = extra;
+    super(failure, message, generic);
     this.name = 'IpmiError';
     this.reason = reason;
     this.completionCode = extra.completionCode ?? null;

@@ -139,7 +139,7 @@ async function readBack(
   if (matches === null) {
     const shown = `${textAt(boot, TARGET) ?? 'nothing'} (${textAt(boot, ENABLED) ?? 'not reported'})`;
     const message = `the BMC accepted boot from ${requested.target} (${requested.enabled}), but reads back ${shown}`;
-    throw new BmcError('contradiction', message);
+    throw new BmcError('contradiction', message, { readBack: oneLine(shown) });
   }
   return { device: choice.device, differences: differences(choice, requested, boot) };
 }

@@ -31,7 +31,7 @@ export const NODE_OPERATIONS = {
     path: `${V1}/nodes/:node/presence`,
     access: 'viewer',
     tag: 'nodes',
-    summary: 'Read when the node was last seen, and its DHCP leases',
+    summary: 'Read when the node was last seen, its clock and system, and its DHCP leases',
     errors: [],
     write: null,
     cli: 'nodes show',

@@ -24,7 +24,7 @@ export const SITE_OPERATIONS = {
   },
   listSites: { ...catalogue, path: `${V1}/sites`, summary: 'List sites', cli: 'render' },
   listNetworks: { ...catalogue, path: `${V1}/networks`, summary: 'List networks' },
-  listSkus: { ...catalogue, path: `${V1}/skus`, summary: 'List the SKU catalogue' },
+  listSkus: { ...catalogue, path: `${V1}/skus`, summary: 'List the SKU catalogue', cli: 'skus list' },
   listProfiles: { ...catalogue, path: `${V1}/profiles`, summary: 'List profiles' },
   listClusters: { ...catalogue, path: `${V1}/clusters`, summary: 'List clusters' },
   renderSite: {

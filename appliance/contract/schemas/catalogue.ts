@@ -3,13 +3,14 @@
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { CABLING_POLICIES } from '../../domain/cabling.ts';
-import { PROFILE_KINDS } from '../../domain/catalogue.ts';
+import { HARDWARE_POLICIES, PROFILE_KINDS } from '../../domain/catalogue.ts';
 import { REQUIRED_IDENTITIES } from '../../domain/hardware-identity.ts';
 import { BMC_MODES, DHCP_MODES, UNKNOWN_POLICIES } from '../../domain/network.ts';
 import { component, nullable } from './shared.ts';
 
 const Text = nullable(Type.String());
 
+const Count = nullable(Type.Integer());
 const Architecture = Type.Enum([...CPU_ARCHITECTURES]);
 
 export const Site = component(
@@ -46,6 +47,24 @@ export const Sku = component(
     architecture: Architecture,
     gpus: Type.Integer(),
     regions: Type.Array(Type.String(), { description: 'Empty: every region' }),
+    owner: Text,
+    minimum: nullable(
+      Type.Object(
+        {
+          cores: Count,
+          threads: Count,
+          memory_bytes: Count,
+          disks: Count,
+          disk_bytes: Count,
+          nics: Count,
+          nic_mbps: Count,
+        },
+        { description: 'What a machine of this SKU has at least' },
+      ),
+    ),
+    hardware: Type.Enum([...HARDWARE_POLICIES], {
+      description: 'A machine with less: require fails its commissioning, warn reports it',
+    }),
   }),
 );
 

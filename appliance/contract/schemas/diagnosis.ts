@@ -47,7 +47,8 @@ export const DiagnosisAnswer = Type.Object({
 
 export const SiteDiagnosisAnswer = Type.Object({
   looked_at: Type.Integer({
-    description: 'Nodes that work, wait for enrollment, failed, or are silent or quarantined',
+    description:
+      'Nodes that work, wait for enrollment, failed, are silent or quarantined, or report a failed unit or a wrong clock',
   }),
   in_time: Type.Integer({ description: 'Those of them without a problem' }),
   problems: Type.Array(

@@ -1,8 +1,10 @@
 // A node as the API shows it: its declaration, its lifecycle state, and its armed intent.
 
 import { Type } from 'typebox';
+import { ALLOCATION_STATE_NAMES } from '../../domain/allocation.ts';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { ERASURE_RESULTS } from '../../domain/erasure.ts';
+import { NodeSystem } from '../../domain/events/node-system.ts';
 import { IDENTITY_LEVELS } from '../../domain/hardware-identity.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
@@ -95,6 +97,12 @@ export const Node = component(
     region: Text,
     identity: NodeIdentity,
     erasure: nullable(NodeErasure),
+    not_erased: nullable(
+      Type.Object(
+        { at: Time, reason: Type.String() },
+        { description: 'It was released with its data on the disks; nothing is deployed to it until they are erased' },
+      ),
+    ),
     interfaces: Type.Array(
       Type.Object({
         name: Type.String(),
@@ -110,6 +118,12 @@ export const Node = component(
     labels: Type.Record(Type.String(), Type.String()),
     source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
     intent: nullable(Intent),
+    allocation: nullable(
+      Type.Object(
+        { id: Type.String(), user: Type.String(), state: Type.Enum([...ALLOCATION_STATE_NAMES]) },
+        { description: 'Who uses it' },
+      ),
+    ),
     version: Type.Integer(),
     revision: Type.Integer(),
   }),
@@ -126,6 +140,15 @@ const NodeLease = Type.Object({
 export const NodePresence = Type.Object({
   node: Type.String(),
   last_seen: nullable(Type.String({ format: 'date-time', description: 'When it last sent anything to the appliance' })),
+  contact_at: nullable(Type.String({ format: 'date-time', description: 'When it last connected to the node API' })),
+  clock_offset: nullable(
+    Type.Integer({ description: 'How many seconds its clock was ahead at its last heartbeat; null: not measured' }),
+  ),
+  system: nullable(
+    Type.Object(NodeSystem.properties, {
+      description: 'Failed units of its system, and how cloud-init ended; null: not reported',
+    }),
+  ),
   leases: Type.Array(NodeLease, { description: 'DHCP leases of its interfaces, newest first' }),
 });
 

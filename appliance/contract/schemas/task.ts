@@ -1,7 +1,7 @@
 // Tasks of enrolled nodes.
 
 import { Type } from 'typebox';
-import { TASK_KIND_NAMES, TASK_STATES } from '../../domain/task.ts';
+import { OPERATOR_TASK_KINDS, TASK_KIND_NAMES, TASK_STATES } from '../../domain/task.ts';
 import { component, nullable, Time } from './shared.ts';
 
 export const Task = component(
@@ -22,7 +22,7 @@ export const Task = component(
 
 export const NewTask = Type.Object(
   {
-    kind: Type.Enum([...TASK_KIND_NAMES]),
+    kind: Type.Enum([...OPERATOR_TASK_KINDS]),
     parameters: Type.Optional(Type.Record(Type.String(), Type.String())),
     expires_in_seconds: Type.Optional(
       Type.Integer({ minimum: 10, maximum: 86_400, description: 'How long it may wait for its node (3600)' }),

@@ -103,7 +103,7 @@ const system: readonly ConsoleSignature[] = atStage('system', [
     pattern: /(?:You are in|Welcome to|Entering) emergency mode/,
     means: 'the installed system could not be started and waits for a password',
     advice: 'Boot it in rescue to repair it, or deploy it again.',
-    source: 'systemd, units/emergency.service, and dracut, emergency_shell',
+    source: 'systemd, src/sulogin-shell/sulogin-shell.c, print_mode, and dracut, emergency_shell',
     example: 'You are in emergency mode. After logging in, type "journalctl -xb" to view',
   },
   {
@@ -123,7 +123,7 @@ const system: readonly ConsoleSignature[] = atStage('system', [
     pattern: /UNEXPECTED INCONSISTENCY/,
     means: 'the file system is damaged and is not repaired without a person',
     advice: 'Boot it in rescue and run fsck, or deploy it again. Check the disk with SMART.',
-    source: 'e2fsprogs, e2fsck/message.c and unix.c',
+    source: 'e2fsprogs, e2fsck/util.c, preenhalt',
     example: '/dev/vda1: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.',
   },
   {

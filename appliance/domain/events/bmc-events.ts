@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { EFFECT_KINDS } from '../effect.ts';
-import { also, flag, nullable, number, optional, rowsOf, type Severity, text } from './event-row.ts';
+import { also, flag, nullable, number, optional, rowsOf, type Severity, text, texts } from './event-row.ts';
 
 const row = rowsOf('bmc');
 
@@ -55,7 +55,13 @@ function command({
 const byHand = (toDo: string | undefined): string => also(toDo, (words) => `. To do by hand: ${words}`);
 
 /** One attempt to boot a machine from the network. `words` is a sentence of `bmc/verified.ts`. */
-const attempt = { effect: optional(effect), method: text, words: text };
+const attempt = {
+  effect: optional(effect),
+  method: text,
+  words: text,
+  /** The boot device as the BMC reports it after it accepted the setting, and which other bits differ. */
+  read_back: optional(Type.Object({ device: text, differences: texts })),
+};
 const attempted = (severity: Severity) =>
   row(severity, attempt, ({ method, words }) => `Boot override${method === 'none' ? '' : ` ${method}`}: ${words}`);
 

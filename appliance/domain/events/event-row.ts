@@ -16,11 +16,14 @@ export type Producer =
   | 'provisioning'
   | 'deliveries'
   | 'identity'
+  | 'allocations'
   | 'inventory'
   | 'api'
   | 'trail'
   | 'self-check'
-  | 'node-api';
+  | 'node-api'
+  | 'export'
+  | 'onboarding';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;

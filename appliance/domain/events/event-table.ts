@@ -2,16 +2,20 @@
 // `docs/events.md` is generated from it.
 
 import type { Static } from 'typebox';
+import { ACCESS_EVENTS } from './access-events.ts';
+import { ALLOCATION_EVENTS } from './allocation-events.ts';
 import { APPLIANCE_EVENTS } from './appliance-events.ts';
 import { BMC_EVENTS } from './bmc-events.ts';
 import { CONSOLE_EVENTS } from './console-events.ts';
 import { DHCP_EVENTS } from './dhcp-events.ts';
 import type { EventRow } from './event-row.ts';
+import { EXPORT_EVENTS } from './export-events.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
 import { INVENTORY_EVENTS } from './inventory-events.ts';
 import { MACHINE_EVENTS } from './machine-events.ts';
 import { MEDIUM_EVENTS } from './medium-events.ts';
 import { NODE_API_EVENTS } from './node-api-events.ts';
+import { ONBOARDING_EVENTS } from './onboarding-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
@@ -29,6 +33,10 @@ export const EVENT_TABLE = {
   ...TRAIL_EVENTS,
   ...APPLIANCE_EVENTS,
   ...NODE_API_EVENTS,
+  ...EXPORT_EVENTS,
+  ...ONBOARDING_EVENTS,
+  ...ACCESS_EVENTS,
+  ...ALLOCATION_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;

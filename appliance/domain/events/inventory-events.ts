@@ -58,6 +58,13 @@ export const INVENTORY_EVENTS = {
     },
     (data, actor) => `Host ${data.host ?? data.id} was registered by ${actor} through the API`,
   ),
+  'registration.refused': api(
+    'error',
+    { nodes: texts, skus: texts, owners: texts, code: text, reasons: texts, runbook: text },
+    (data, actor) =>
+      `Registration of ${data.nodes.join(', ')} by ${actor} was refused (${data.code}): ${data.reasons.join('; ')}` +
+      `${data.owners.length === 0 ? '' : `; the SKU belongs to ${data.owners.join(', ')}`}; what to do: ${data.runbook}`,
+  ),
   'node.discovered': row(
     'info',
     { mac: nullable(text), network: text },

@@ -2,7 +2,9 @@
 // and the machine is the one that this address belongs to. Repeats are counted, not written again.
 
 import { Type } from 'typebox';
-import { also, number, optional, rowsOf, text } from './event-row.ts';
+import { type Instant, SECOND } from '../instant.ts';
+import { also, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
+import { cloudInitFailed, NodeSystem } from './node-system.ts';
 
 const row = rowsOf('node-api');
 
@@ -22,7 +24,23 @@ export const HANDSHAKE_FAILURES = {
 } as const;
 export type HandshakeFailure = keyof typeof HANDSHAKE_FAILURES;
 
+/** A node whose clock is further off has a wrong clock. */
+export const CLOCK_TOLERANCE: Instant = 30 * SECOND;
+
 const repeats = (count: number): string => (count > 1 ? ` (${count} times)` : '');
+
+/** Failed units and errors of cloud-init in a few words. */
+function systemWords(system: NodeSystem): string {
+  const { units, more_units: more, cloud_init: end } = system;
+  const failed = units.map(({ unit, result }) => `${unit} (${result})`);
+  const also = more === 0 ? [] : [`${more} more`];
+  const cloudInit = cloudInitFailed(system)
+    ? `cloud-init ended with ${end?.errors[0] ?? `the status ${end?.status}`}`
+    : null;
+  return [failed.length === 0 ? null : `failed units: ${[...failed, ...also].join(', ')}`, cloudInit]
+    .flatMap((part) => part ?? [])
+    .join('; ');
+}
 
 export const NODE_API_EVENTS = {
   'node-api.connected': row(
@@ -57,5 +75,31 @@ export const NODE_API_EVENTS = {
     { seconds: number, agent: optional(text) },
     (data) =>
       `Its clock is ${Math.abs(data.seconds)} s ${data.seconds < 0 ? 'behind' : 'ahead'}${also(data.agent, (agent) => ` (agent ${agent})`)}`,
+  ),
+  'node-api.system-degraded': row(
+    'warning',
+    NodeSystem.properties,
+    (data) =>
+      `Its system runs, but not completely: ${systemWords(data)}${also(data.units[0]?.lines.at(-1), (line) => `: ${line}`)}`,
+  ),
+  'node-api.system-healthy': row('info', { cloud_init: nullable(text) }, (data) =>
+    data.cloud_init === null
+      ? 'Its system runs, and no unit has failed'
+      : `Its system runs, no unit has failed, and cloud-init ended: ${data.cloud_init}`,
+  ),
+  'node-api.first-boot-failed': row(
+    'error',
+    {
+      address: text,
+      /** Which part, as its status file is named: `site-bootstrap/baseline-7`. */
+      part: text,
+      outcome: text,
+      /** The exit status; -1: not known. */
+      exit: number,
+      lines: texts,
+      count: number,
+    },
+    (data) =>
+      `Its first boot reports: ${data.part} ${data.outcome}, exit status ${data.exit}${repeats(data.count)}${also(data.lines.at(-1), (line) => `: ${line}`)}`,
   ),
 };

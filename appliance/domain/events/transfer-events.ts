@@ -21,7 +21,7 @@ const outcome = Type.Enum([...OUTCOMES]);
 /** A TFTP request that was not answered with a transfer. */
 const unanswered = { mac: optional(text), file: text, address: text, why: text };
 
-/** A TFTP transfer that has ended. */
+/** A TFTP transfer that has ended, or stalled. */
 const transfer = {
   mac: optional(text),
   file: text,
@@ -53,6 +53,11 @@ const TFTP_EVENTS = {
     'info',
     { mac: optional(text), file: text, address: text, size: number },
     (data) => `Starts to fetch ${data.file} over TFTP (${data.size} bytes)`,
+  ),
+  'tftp.stalled': tftp(
+    'warning',
+    transfer,
+    (data) => `TFTP transfer of ${data.file} makes no progress after ${data.blocks} blocks${because(data.reason)}`,
   ),
   'tftp.completed': tftp(
     'info',

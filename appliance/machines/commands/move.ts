@@ -1,5 +1,6 @@
 // One event of the transition table as a change. Every other command that moves a machine uses it.
 
+import { allocationText } from '../../domain/allocation.ts';
 import type { EffectId } from '../../domain/effect.ts';
 import type { NewAuditEntry, NewEvent, Origin } from '../../domain/event.ts';
 import type { FailureCause } from '../../domain/events/machine-events.ts';
@@ -12,8 +13,9 @@ import { leaveHint } from '../leave-hint.ts';
 import { movedAudit, movedEvent, unexpectedEvent } from '../record.ts';
 import { step } from '../step.ts';
 import type { LifecycleEvent } from '../transitions.ts';
-import { type CommandContext, type Decision, emptyChange } from './decision.ts';
+import { type CommandContext, type Decision, emptyChange, refused } from './decision.ts';
 import { identityRevocation } from './identity.ts';
+import { withErasureMark } from './unerased.ts';
 
 export interface Move {
   readonly event: LifecycleEvent;
@@ -31,6 +33,11 @@ export interface Move {
     readonly audit?: readonly NewAuditEntry[];
   };
 }
+
+/** What people may not do to a node that somebody uses. A quarantine is not among them: it protects the others. */
+const TAKES_FROM_USER: ReadonlySet<LifecycleEvent> = new Set<LifecycleEvent>([
+  ...(['retire', 'remove', 'drain', 'release', 'deploy', 'commission'] as const),
+]);
 
 export function moved(machine: Machine, move: Move, context: CommandContext): Decision {
   const { event, origin, also = {} } = move;
@@ -51,6 +58,11 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
     return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
   }
+  const { allocation, spec } = machine;
+  if (allocation && TAKES_FROM_USER.has(event)) {
+    const hint = `Release it first: coldiron allocations release ${allocation.id}`;
+    return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
+  }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
   const identity: Write[] = revokesIdentity
@@ -68,7 +80,7 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
         correlationId: origin.correlationId,
       })),
       writes: [
-        ...(also.writes ?? []),
+        ...withErasureMark(machine, event, machine.lifecycle.note ?? 'no reason was given', at, also.writes ?? []),
         ...intent.writes,
         ...identity,
         ...cancelledTasks(machine, lifecycle.state, origin, at),

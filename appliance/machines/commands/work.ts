@@ -12,6 +12,7 @@ import { verbThatEnds } from '../leave-hint.ts';
 import { step } from '../step.ts';
 import { type CommandContext, type Decision, refused } from './decision.ts';
 import { moved } from './move.ts';
+import { unerasedProblems } from './unerased.ts';
 
 export interface Deploy {
   /** Null: neither the command nor the node names a profile. */
@@ -26,7 +27,8 @@ export interface Deploy {
 /** `not_deployable` lists every reason. */
 export function deploy(machine: Machine, command: Deploy, context: CommandContext): Decision {
   const { profile, minutes, origin } = command;
-  const problems = profile === null ? ['it has no profile: declare one, or name one'] : [...new Set(command.problems)];
+  const found = profile === null ? ['it has no profile: declare one, or name one'] : command.problems;
+  const problems = [...new Set([...found, ...unerasedProblems(machine)])];
   if (problems.length > 0) return refused('not_deployable', `${machine.spec.hostname} cannot be deployed`, problems);
   const within = { ...context, deployMinutes: minutes };
   return withIntent(machine, { kind: 'deploy', profile, minutes, event: 'deploy', origin }, within);

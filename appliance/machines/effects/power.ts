@@ -113,8 +113,8 @@ async function runAction(
 
 /** Each attempt may take minutes, so it is in the trail before the next one. */
 async function seenToBoot(machine: Machine, { bmcs, store }: PowerSettings, says: Says): Promise<NewEvent[]> {
-  const outcome = await bmcs.bootFromNetwork(machine, ({ kind, method, words }) =>
-    store.appendEvents([says(`bmc.boot-${kind}`, { method, words })]),
+  const outcome = await bmcs.bootFromNetwork(machine, ({ kind, ...data }) =>
+    store.appendEvents([says(`bmc.boot-${kind}`, data)]),
   );
   return outcome.kind === 'seen' ? [] : [says('bmc.broken-off', { reason: outcome.reason })];
 }

@@ -15,10 +15,19 @@ export interface ResolvedOutcome {
 }
 
 /** A machine that reported no facts was not commissioned, even if its outcome is ok. */
-export function resolveOutcome(session: Session, body: OutcomeBody, hasFacts: boolean): ResolvedOutcome {
+export function resolveOutcome(
+  session: Session,
+  body: OutcomeBody,
+  hasFacts: boolean,
+  /** What the machine lacks that its SKU requires. */
+  lacks: readonly string[] = [],
+): ResolvedOutcome {
   const events = outcomeEvents(session.mode);
   if (body.ok && session.mode === 'commission' && !hasFacts) {
     return { ok: false, event: 'commission-failed', reason: 'the tests passed, but no facts were reported' };
+  }
+  if (body.ok && session.mode === 'commission' && lacks.length > 0) {
+    return { ok: false, event: 'commission-failed', reason: `it has less than its SKU requires: ${lacks.join('; ')}` };
   }
   if (body.ok) return { ok: true, event: events?.ok ?? null, reason: null };
   const step = body.step ?? session.last?.step ?? null;

@@ -1,6 +1,7 @@
 // A session from its ticket to its outcome. A positive reply is sent only after the commit; a refusal is sent with its reason,
 // and recorded in the trail and the audit.
 
+import type { Sku } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { canonicalJson, type Json } from '../../domain/event.ts';
 import type { EventData } from '../../domain/events/event-table.ts';
@@ -15,6 +16,7 @@ import { type CablingDeps, cableContradictions, cablingProblems, checkCables } f
 import { AWAIT_PUSH, isPushOrder, ONCE_FILES } from '../installers/nixos/order.ts';
 import { erasedDisks, orderedSamples, sampledState } from '../orders/erasure-order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
+import { requiredHardware, type SkuHardwareDeps, skuContradictions } from '../sku-hardware.ts';
 import { contradictions } from './contradictions.ts';
 import { neighbourProblem, sourceProblem } from './openers.ts';
 import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
@@ -48,7 +50,7 @@ export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
     Store,
     'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'mediumOf' | 'factsOf' | 'commit'
   >;
-  readonly fleet: CablingDeps['fleet'];
+  readonly fleet: CablingDeps['fleet'] & SkuHardwareDeps['fleet'];
   readonly files: Pick<WorkOrders, 'file'>;
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
@@ -115,9 +117,11 @@ export class Sessions {
     if (newest && newest.at >= (session.openedAt ?? 0) && canonicalJson(newest.facts) === canonicalJson(facts)) return;
     const at = now();
     const cables = await checkCables(this.#deps, machine, [{ facts, at }]);
-    const mismatches = [...contradictions(machine.spec, facts), ...cableContradictions(cables)].map((each) => ({
-      ...each,
-    }));
+    const mismatches = [
+      ...contradictions(machine.spec, facts),
+      ...skuContradictions(this.#skuOf(machine), facts),
+      ...cableContradictions(cables),
+    ].map((each) => ({ ...each }));
     await store.commit(
       factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), mismatches),
     );
@@ -229,7 +233,8 @@ export class Sessions {
     const eligibility = sessionEligibility(session, machine, this.#deps.now());
     if (machine === null || !eligibility.open) throw ended(eligibility.open ? 'removed' : eligibility.reason);
     const facts = await this.#factsOf(session, machine);
-    const outcome = resolveOutcome(session, body, facts !== null);
+    const lacks = facts === null ? [] : requiredHardware(this.#skuOf(machine), facts);
+    const outcome = resolveOutcome(session, body, facts !== null, lacks);
     const shown = session.identity && facts ? withFacts(session.identity.shown, facts) : null;
     const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
     const input = { session: session.id, ok: outcome.ok, reason: outcome.reason };
@@ -247,6 +252,10 @@ export class Sessions {
       throw ended(now?.ended?.reason ?? 'another request ended it');
     }
     return { next: nextStep(session.mode, outcome.ok) };
+  }
+
+  #skuOf({ spec: { sku } }: Machine): Sku | null {
+    return sku === null ? null : this.#deps.fleet.sku(sku);
   }
 
   /** What this session reported; null: nothing. */

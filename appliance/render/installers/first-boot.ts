@@ -6,7 +6,10 @@ import type { NodePlan } from '../node-plan.ts';
 import type { Templates } from '../templates.ts';
 
 /** A script with its own name and version. */
-export type BootPart = SiteBootstrap;
+export interface BootPart extends SiteBootstrap {
+  /** With `--report PATH` it tells the appliance that the part with this payload failed, and changes nothing. */
+  readonly reports?: boolean;
+}
 
 export interface FirstBootExtras {
   /** Identifies the deployment. A machine runs its first boot once per id. */
@@ -48,6 +51,7 @@ export function firstBoot(plan: NodePlan, extras: FirstBootExtras, templates: Te
       instance: extras.instanceId,
       payload: part.script,
       needs,
+      reports: part.reports ?? false,
     });
   const needs = siteBootstrap === null ? [] : [payloadPath('site-bootstrap', siteBootstrap)];
   return {

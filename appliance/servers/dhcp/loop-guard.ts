@@ -26,12 +26,15 @@ export class LoopGuard {
   #recent = new Map<Mac, LoaderRequests>();
   #earlier = new Map<Mac, LoaderRequests>();
 
-  /** How many times in a row the machine was sent to this file, if that is a loop; otherwise null. */
-  sentTo(file: string, mac: Mac, xid: number, now: Instant): number | null {
+  /**
+   * How many times in a row the machine was sent to this file, if that is a loop; otherwise null. `since`: when its work began. Boots of
+   * earlier work do not count: whoever starts it anew makes no loop.
+   */
+  sentTo(file: string, mac: Mac, xid: number, now: Instant, since: Instant = 0): number | null {
     const before = this.#recent.get(mac) ?? this.#earlier.get(mac);
     // A repeated exchange is a lost packet, not another boot.
     if (before?.file === file && before.xid === xid) return null;
-    const inWindow = before?.file === file ? before.times.filter((at) => at > now - WINDOW_MS) : [];
+    const inWindow = before?.file === file ? before.times.filter((at) => at > Math.max(now - WINDOW_MS, since)) : [];
     const times = [...inWindow, now];
     if (this.#recent.size >= MAX_REMEMBERED) {
       this.#earlier = this.#recent;

@@ -245,8 +245,9 @@ export class Responder {
   #watchForLoop(context: RequestContext): void {
     const stage = context.boot.nextStage;
     if (stage.kind !== 'loader' || stage.starts !== 'ipxe') return;
-    const { mac, message } = context;
-    const times = this.#loops.sentTo(stage.file, mac, message.xid, this.#deps.clock.now());
+    const { mac, message, about } = context;
+    const since = about?.lifecycle.since ?? 0;
+    const times = this.#loops.sentTo(stage.file, mac, message.xid, this.#deps.clock.now(), since);
     if (times === null) return;
     const words = `dhcp: boot loop: got the loader ${stage.file} ${times} times in a row and never fetched its script`;
     this.#record.note('dhcp.loop', context, { file: stage.file, times }, words);

@@ -13,7 +13,7 @@ export interface NodeApiDeps extends AppEdge {
   /** Answers the requests of service OS sessions. */
   readonly sessions: (request: IncomingMessage, response: ServerResponse, correlationId: string) => Promise<void>;
   readonly now: () => Instant;
-  readonly contacts: Pick<NodeContacts, 'refused' | 'clock'>;
+  readonly contacts: Pick<NodeContacts, 'refused' | 'clock' | 'system' | 'firstBootFailed'>;
   /** Aborted on stop: ends pending long polls. */
   readonly stopping: AbortSignal;
 }

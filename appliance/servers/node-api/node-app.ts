@@ -7,6 +7,7 @@ import { guardRoutes } from '../../api/access.ts';
 import { type App, createApp } from '../../api/base-app.ts';
 import { FailedAttempts } from '../../api/failed-attempts.ts';
 import { ColdironError } from '../../domain/errors.ts';
+import { CLOCK_TOLERANCE } from '../../domain/events/node-api-events.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { TaskId } from '../../domain/task.ts';
 import { eligibilityOf } from '../../identity/node-eligibility.ts';
@@ -15,6 +16,7 @@ import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
 import { createPeers } from './peer.ts';
+import { nodeSystemRoutes } from './system-routes.ts';
 import { nodeTaskRoutes } from './task-routes.ts';
 
 const KIBIBYTE = 1024;
@@ -36,9 +38,6 @@ const HeartbeatBody = Type.Object(
   },
   closed,
 );
-
-/** A node's clock offset above this is logged. */
-const CLOCK_OFFSET_WARNING = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger, contacts } = deps;
@@ -125,9 +124,9 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     async (request, reply) => {
       const { machine, certificate } = peers.of(request);
       const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock, task } = request.body;
-      const offset = clock === undefined ? 0 : Number(clock) * SECOND - now();
-      contacts.clock(machine.id, offset, agent);
-      if (Math.abs(offset) > CLOCK_OFFSET_WARNING) {
+      const offset = clock === undefined ? null : Number(clock) * SECOND - now();
+      if (offset !== null) contacts.clock(machine.id, offset, agent);
+      if (offset !== null && Math.abs(offset) > CLOCK_TOLERANCE) {
         logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is wrong");
       }
       await enrollment.confirmEnrolled(machine, request.id);
@@ -146,7 +145,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         ca_fingerprint,
         task_keys: taskSigningKeysText(await signer.verifiers()),
         heartbeat_seconds: settings.heartbeatEvery / SECOND,
-        clock_offset_seconds: Math.round(offset / SECOND),
+        clock_offset_seconds: Math.round((offset ?? 0) / SECOND),
         time: Math.floor(now() / SECOND),
       });
     },
@@ -154,6 +153,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
 
   sessionRoutes(app, deps.sessions);
   nodeTaskRoutes(app, deps, peers);
+  nodeSystemRoutes(app, deps, peers, failures);
   await app.ready();
   return app;
 }

@@ -2,7 +2,8 @@
 // by their address only, so what is recorded here is a hint and never a proof.
 
 import type { EventData, EventKind } from '../../domain/events/event-table.ts';
-import type { HandshakeFailure } from '../../domain/events/node-api-events.ts';
+import { CLOCK_TOLERANCE, type HandshakeFailure } from '../../domain/events/node-api-events.ts';
+import { isDegraded, type NodeSystem } from '../../domain/events/node-system.ts';
 import { HOUR, type Instant, instantText, MINUTE, SECOND } from '../../domain/instant.ts';
 import { parseIpv4 } from '../../domain/ipv4.ts';
 import type { MachineId } from '../../domain/machine.ts';
@@ -41,7 +42,6 @@ const MOST_KINDS_PER_PEER = 16;
 const WRITTEN_EVERY = MINUTE;
 /** A node with working heartbeats connects far more often. */
 const NEW_AFTER = 10 * MINUTE;
-const CLOCK_OFF = 30 * SECOND;
 const MOST_DETAIL = 120;
 
 export class NodeContacts {
@@ -95,7 +95,7 @@ export class NodeContacts {
 
   /** For a node that has proved its identity. Written when it begins, and then every hour. */
   clock(machine: MachineId, offset: Instant, agent: string | null): void {
-    if (Math.abs(offset) <= CLOCK_OFF) {
+    if (Math.abs(offset) <= CLOCK_TOLERANCE) {
       this.#clocks.delete(machine);
       return;
     }
@@ -105,6 +105,31 @@ export class NodeContacts {
     this.#clocks.set(machine, now);
     const data = { seconds: Math.round(offset / SECOND), ...(agent !== null && { agent }) };
     this.#deps.trail.note(trailNote({ mac: null, machine }, 'node-api.clock-off', data));
+  }
+
+  /** For a node that has proved its identity. `before`: what it reported last; null: nothing. Repeats are not written. */
+  system(machine: MachineId, before: NodeSystem | null, system: NodeSystem): void {
+    if (before !== null && JSON.stringify(before) === JSON.stringify(system)) return;
+    const about = { mac: null, machine };
+    if (isDegraded(system)) this.#deps.trail.note(trailNote(about, 'node-api.system-degraded', system));
+    else if (before === null || isDegraded(before) || before.cloud_init === null)
+      this.#deps.trail.note(
+        trailNote(about, 'node-api.system-healthy', { cloud_init: system.cloud_init?.status ?? null }),
+      );
+  }
+
+  /** For a machine whose token was accepted. */
+  firstBootFailed(
+    from: string | undefined,
+    machine: MachineId,
+    failure: Omit<EventData<'node-api.first-boot-failed'>, 'address' | 'count'>,
+  ): void {
+    const address = plainAddress(from);
+    const key = `first-boot ${machine} ${failure.part} ${failure.outcome}`;
+    const count = this.#countToWrite(this.#peer(address, this.#deps.now()), key, this.#deps.now());
+    if (count === null) return;
+    const data = { address, ...failure, count };
+    this.#deps.trail.note(trailNote({ mac: null, machine }, 'node-api.first-boot-failed', data));
   }
 
   /** Null: this address never connected, as far as this process knows. */

@@ -7,7 +7,7 @@ import { openContent } from './file-bytes.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { type TransferClock, TransferPort } from './transfer-port.ts';
 import { openTransferSocket } from './transfer-socket.ts';
-import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
+import type { RunningTransfer, TransferEvents, TransferOrder, Transfers } from './transfers.ts';
 
 export class LocalTransfers implements Transfers {
   readonly #port: TransferPort;
@@ -38,9 +38,9 @@ export class LocalTransfers implements Transfers {
     return this.#port.hasJustEnded(client);
   }
 
-  async begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer> {
+  async begin(order: TransferOrder, events: TransferEvents): Promise<RunningTransfer> {
     const source = await openContent(order.content);
-    const session = this.#port.begin(order, source, this.#socket, onEnd);
+    const session = this.#port.begin(order, source, this.#socket, events);
     return {
       onRequestPort: (bytes, isOver) => {
         // A client that ends one transfer and begins the next from the same port sends its last packet first, to our port.

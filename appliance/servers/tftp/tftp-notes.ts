@@ -4,10 +4,10 @@ import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
-import { isOptionalTftpFile, tftpFileKind } from '../../trail/tftp-files.ts';
+import { isOptionalTftpFile, type TftpFileKind, tftpFileKind } from '../../trail/tftp-files.ts';
 import type { TftpAnswer } from './tftp-resolver.ts';
 import type { TftpServerDeps } from './tftp-server.ts';
-import type { TftpPeer, TransferOutcome } from './tftp-transfer.ts';
+import type { TftpPeer, TransferOutcome, TransferStall } from './tftp-transfer.ts';
 import { GAVE_WAY } from './transfer-book.ts';
 
 type NoteDeps = Pick<TftpServerDeps, 'trail' | 'log'>;
@@ -36,16 +36,37 @@ export function noteRefused(
   else trail.note({ kind: 'tftp.refused', ...who, data: { file: shown(file), address, why } });
 }
 
-/** A kernel or an initrd takes minutes over TFTP, and otherwise only the end of a transfer is recorded. */
+/**
+ * A loader that never arrives and an initrd that takes minutes look the same without it. The small files of GRUB and iPXE, of which a
+ * boot fetches a dozen, are recorded at their end only.
+ */
 export function noteBegun(
   { trail }: NoteDeps,
   { name, mac, resolved, own }: TftpAnswer,
   from: TftpPeer,
   size: number,
 ): void {
-  if (own || tftpFileKind(name) !== 'image') return;
+  // The addresses of unknown clients may be forged.
+  if (own || mac === null || !BEGINNINGS.has(tftpFileKind(name))) return;
   const data = { file: name, address: from.address, size };
   trail.note({ kind: 'tftp.begun', mac, machine: resolved?.about?.id ?? null, data });
+}
+
+const BEGINNINGS: ReadonlySet<TftpFileKind> = new Set(['loader', 'image']);
+
+/** Like the beginning, only of a known client. */
+export function noteStall(
+  { trail, log }: NoteDeps,
+  { mac, resolved, name, own }: TftpAnswer,
+  from: TftpPeer,
+  { blockSize, windowSize }: TransferTerms,
+  stall: TransferStall,
+  took: number,
+): void {
+  if (own || mac === null) return;
+  const data = { file: name, address: from.address, ...stall, ms: Math.round(took), blockSize, windowSize };
+  trail.note({ kind: 'tftp.stalled', mac, machine: resolved?.about?.id ?? null, data });
+  log.info({ mac, ...data }, 'tftp.stalled');
 }
 
 export function noteTransfer(

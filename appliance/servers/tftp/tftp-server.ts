@@ -17,7 +17,7 @@ import type { Trail, TrailNote } from '../../trail/trail.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
 import { blockWithin, interfaceMtu } from './interface-mtu.ts';
 import { LocalTransfers } from './local-transfers.ts';
-import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.ts';
+import { noteAnswer, noteBegun, noteRefused, noteStall, noteTransfer } from './tftp-notes.ts';
 import type { TftpAnswer, TftpContent, TftpResolver } from './tftp-resolver.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { TransferBook, TransferLimit } from './transfer-book.ts';
@@ -264,11 +264,15 @@ export class TftpServer {
     let transfer: RunningTransfer | null = null;
     let hasEnded = false;
     const order = { client: from, request: bytes, mode, terms, content, firstReplies } as const;
-    transfer = await endpoint.transfers.begin(order, (outcome) => {
-      hasEnded = true;
-      if (transfer) this.#book.leave(from, transfer);
-      if (outcome.blocks > 0 || outcome.clientError !== null) this.#unanswered.answered(addressOf(from));
-      noteTransfer(this.#deps, answer, peerAt(from), terms, outcome, this.#clock.now() - startedAt);
+    const since = (): number => this.#clock.now() - startedAt;
+    transfer = await endpoint.transfers.begin(order, {
+      onStall: (stall) => noteStall(this.#deps, answer, peerAt(from), terms, stall, since()),
+      onEnd: (outcome) => {
+        hasEnded = true;
+        if (transfer) this.#book.leave(from, transfer);
+        if (outcome.blocks > 0 || outcome.clientError !== null) this.#unanswered.answered(addressOf(from));
+        noteTransfer(this.#deps, answer, peerAt(from), terms, outcome, since());
+      },
     });
     this.#replyExcess.set(transfer, excess);
     if (!hasEnded) this.#book.enter(from, transfer);

@@ -5,7 +5,7 @@ import { type Endpoint, endpointOf } from '../../net/udp/endpoint.ts';
 import { HeldBytes } from '../../net/udp/held-bytes.ts';
 import type { BurstSocket, UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
-import type { TftpTransfer, TransferAction, TransferOutcome } from './tftp-transfer.ts';
+import type { TftpTransfer, TransferAction, TransferOutcome, TransferStall } from './tftp-transfer.ts';
 import type { TransferActivity } from './transfer-activity.ts';
 
 export type TransferSocket = Pick<BurstSocket, 'send' | 'sendPart'>;
@@ -22,6 +22,7 @@ export interface SessionDeps {
   readonly activity: TransferActivity;
   /** A client that sends nothing for this long is gone, whatever timeout it negotiated. */
   readonly idleMs: number;
+  readonly onStall: (stall: TransferStall) => void;
   readonly onEnd: (outcome: TransferOutcome) => void;
 }
 
@@ -106,6 +107,9 @@ export class TftpSession {
           break;
         case 'set-timer':
           this.#due = now + action.afterMs;
+          break;
+        case 'report-stall':
+          this.#deps.onStall(action.stall);
           break;
         case 'finish':
           this.#end(action.outcome);

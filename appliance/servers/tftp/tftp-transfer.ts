@@ -49,6 +49,9 @@ export interface TransferOutcome {
   readonly resent: number;
 }
 
+/** A transfer that goes on, and has made no progress for some seconds. */
+export type TransferStall = Pick<TransferOutcome, 'blocks' | 'bytes' | 'resent'> & { readonly reason: string };
+
 export type TransferAction =
   /** To the peer. The bytes may be overwritten after the peer acknowledged them. */
   | { readonly do: 'send'; readonly bytes: Uint8Array }
@@ -58,6 +61,8 @@ export type TransferAction =
   | { readonly do: 'reject-unknown-tid'; readonly to: TftpPeer; readonly bytes: Uint8Array }
   /** Call onTimeout() after this long; replaces the previous timer. */
   | { readonly do: 'set-timer'; readonly afterMs: number }
+  /** At most once in a transfer. */
+  | { readonly do: 'report-stall'; readonly stall: TransferStall }
   /** The last action: drop the transfer and its timer. */
   | { readonly do: 'finish'; readonly outcome: TransferOutcome };
 
@@ -74,6 +79,8 @@ const LAST_WAIT_MS = 16_000;
 const TRIES_BEFORE_A_PAUSE = 4;
 const PAUSE_MS = 6500;
 const GIVE_UP_AFTER_MS = 31_000;
+/** A lost packet is repeated after a second: this long, several were lost in a row. */
+const STALLED_AFTER_MS = 4000;
 
 export class TftpTransfer {
   readonly #opening: TransferOpening;
@@ -90,6 +97,7 @@ export class TftpTransfer {
   #silentMs = 0;
   #waitMs = 0;
   #resent = 0;
+  #stallReported = false;
   #finished = false;
 
   constructor(opening: TransferOpening) {
@@ -144,8 +152,14 @@ export class TftpTransfer {
     this.#silentMs += this.#waitMs;
     const { firstReplies } = this.#opening;
     const givesUp = this.#clientAnswered ? this.#silentMs >= GIVE_UP_AFTER_MS : this.#timeouts >= firstReplies;
-    if (givesUp) return this.#finish('timeout', this.#timeoutReason());
-    return this.#answer();
+    if (givesUp) return this.#finish('timeout', this.#silenceReason());
+    return [...this.#stall(), ...this.#answer()];
+  }
+
+  #stall(): readonly TransferAction[] {
+    if (this.#stallReported || this.#silentMs < STALLED_AFTER_MS) return NOTHING;
+    this.#stallReported = true;
+    return [{ do: 'report-stall', stall: { ...this.#progress(), reason: this.#silenceReason() } }];
   }
 
   /** The source has the bytes that were not ready before. */
@@ -245,8 +259,8 @@ export class TftpTransfer {
     return { do: 'set-timer', afterMs: this.#waitMs };
   }
 
-  #timeoutReason(): string {
-    if (this.#awaitsAckZero) return `no reply to the OACK, sent ${this.#opening.firstReplies} times`;
+  #silenceReason(): string {
+    if (this.#awaitsAckZero) return `no reply to the OACK, sent ${this.#timeouts} times`;
     const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
     if (onlyLastIsOpen)
       return `the whole file was sent, but the last block (${this.#window.newest}) was never acknowledged`;
@@ -260,9 +274,12 @@ export class TftpTransfer {
     clientError: TransferOutcome['clientError'] = null,
   ): readonly TransferAction[] {
     this.#finished = true;
+    return [{ do: 'finish', outcome: { result, reason, clientError, ...this.#progress() } }];
+  }
+
+  #progress(): Pick<TransferOutcome, 'blocks' | 'bytes' | 'resent'> {
     const blocks = this.#acknowledged;
-    const bytes = this.#window.bytesThrough(blocks);
-    return [{ do: 'finish', outcome: { result, reason, clientError, blocks, bytes, resent: this.#resent } }];
+    return { blocks, bytes: this.#window.bytesThrough(blocks), resent: this.#resent };
   }
 }
 

@@ -1,7 +1,7 @@
 // Messages between the server and a transfer thread.
 
 import type { TftpSettings } from './tftp-settings.ts';
-import type { TransferOutcome } from './tftp-transfer.ts';
+import type { TransferOutcome, TransferStall } from './tftp-transfer.ts';
 import type { TransferOrder } from './transfers.ts';
 
 /** The worker data of a thread. */
@@ -20,6 +20,7 @@ export type ToThread =
 export type FromThread =
   /** The thread listens. `now`: its own clock. */
   | { readonly event: 'ready'; readonly now: number }
+  | { readonly event: 'stalled'; readonly id: number; readonly stall: TransferStall }
   | { readonly event: 'ended'; readonly id: number; readonly outcome: TransferOutcome }
   /** The forwarded packet was processed; `isOver`: the transfer has ended. */
   | { readonly event: 'forwarded'; readonly id: number; readonly isOver: boolean };

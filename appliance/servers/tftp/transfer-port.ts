@@ -10,7 +10,7 @@ import type { OpenBytes } from './file-bytes.ts';
 import { TftpSession, type TransferSocket } from './tftp-session.ts';
 import { TftpTransfer } from './tftp-transfer.ts';
 import { TransferActivity } from './transfer-activity.ts';
-import type { OnTransferEnd, TransferOrder } from './transfers.ts';
+import type { TransferEvents, TransferOrder } from './transfers.ts';
 
 export interface TransferClock {
   /** Monotonic milliseconds. */
@@ -64,7 +64,7 @@ export class TransferPort {
     order: Omit<TransferOrder, 'content'>,
     source: OpenBytes,
     socket: TransferSocket,
-    onEnd: OnTransferEnd,
+    { onStall, onEnd }: TransferEvents,
     activity: TransferActivity = new TransferActivity(),
   ): TftpSession {
     const { clock, idleMs, rolloverTo } = this.#deps;
@@ -78,6 +78,7 @@ export class TransferPort {
       now: clock.now,
       activity,
       idleMs,
+      onStall,
       onEnd: (outcome) => {
         this.#leave(client);
         onEnd(outcome);

@@ -54,9 +54,12 @@ function begin(id: number, { content, ...order }: TransferOrder, activity: Float
       order,
       source,
       socket,
-      (outcome) => {
-        sessions.delete(id);
-        report({ event: 'ended', id, outcome });
+      {
+        onStall: (stall) => report({ event: 'stalled', id, stall }),
+        onEnd: (outcome) => {
+          sessions.delete(id);
+          report({ event: 'ended', id, outcome });
+        },
       },
       new TransferActivity(activity),
     );

@@ -9,7 +9,7 @@ import type { TftpSettings } from './tftp-settings.ts';
 import type { TransferOutcome } from './tftp-transfer.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
 import { TransferActivity } from './transfer-activity.ts';
-import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
+import type { RunningTransfer, TransferEvents, TransferOrder, Transfers } from './transfers.ts';
 
 /** More threads than processors would not run in parallel. Each costs some megabytes. */
 const MAX_THREADS = Math.min(8, availableParallelism());
@@ -44,16 +44,16 @@ export class TransferThreads implements Transfers {
     return false;
   }
 
-  async begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer> {
+  async begin(order: TransferOrder, events: TransferEvents): Promise<RunningTransfer> {
     const leastLoaded = [...this.#threads].sort((one, other) => one.size - other.size)[0];
     if (leastLoaded === undefined) {
       const thread = await this.#start();
       if (this.#stopped) throw new Error('the server is stopping');
-      return thread.begin(order, onEnd);
+      return thread.begin(order, events);
     }
     if (leastLoaded.size >= TRANSFERS_PER_THREAD && this.#threads.size < MAX_THREADS)
       this.#start().catch(this.#deps.onFailure);
-    return leastLoaded.begin(order, onEnd);
+    return leastLoaded.begin(order, events);
   }
 
   async stop(reason: string): Promise<void> {
@@ -102,7 +102,7 @@ class TransferThread {
 
   readonly #worker: Worker;
   readonly #gone: Promise<void>;
-  readonly #transfers = new Map<number, OnTransferEnd>();
+  readonly #transfers = new Map<number, TransferEvents>();
   /** Callbacks of forwarded packets, by transfer id. */
   readonly #forwarded = new Map<number, () => void>();
   #nextId = 1;
@@ -146,12 +146,12 @@ class TransferThread {
     this.#startIdleTimer();
   }
 
-  begin(order: TransferOrder, onEnd: OnTransferEnd): RunningTransfer {
+  begin(order: TransferOrder, events: TransferEvents): RunningTransfer {
     const id = this.#nextId;
     this.#nextId += 1;
     const activity = new TransferActivity();
     activity.lastPacketAt = this.#now();
-    this.#transfers.set(id, onEnd);
+    this.#transfers.set(id, events);
     this.#clearIdleTimer();
     this.#forward({ do: 'begin', id, order, activity: activity.memory });
     return {
@@ -184,6 +184,9 @@ class TransferThread {
       case 'ready':
         this.#lag = performance.now() - message.now;
         break;
+      case 'stalled':
+        this.#transfers.get(message.id)?.onStall(message.stall);
+        break;
       case 'ended':
         this.#end(message.id, message.outcome);
         if (this.#transfers.size === 0) this.#startIdleTimer();
@@ -198,9 +201,9 @@ class TransferThread {
   }
 
   #end(id: number, outcome: TransferOutcome): void {
-    const onEnd = this.#transfers.get(id);
+    const events = this.#transfers.get(id);
     this.#transfers.delete(id);
-    onEnd?.(outcome);
+    events?.onEnd(outcome);
   }
 
   /** Ends the transfers that a failed thread leaves behind. */

@@ -3,7 +3,7 @@
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Endpoint } from '../../net/udp/endpoint.ts';
 import type { TransferContent } from './file-bytes.ts';
-import type { TransferOutcome } from './tftp-transfer.ts';
+import type { TransferOutcome, TransferStall } from './tftp-transfer.ts';
 
 export interface TransferOrder {
   readonly client: Endpoint;
@@ -32,11 +32,16 @@ export interface RunningTransfer {
   drop(reason: string): void;
 }
 
-export type OnTransferEnd = (outcome: TransferOutcome) => void;
+export interface TransferEvents {
+  /** At most once, and never after `onEnd`. */
+  readonly onStall: (stall: TransferStall) => void;
+  /** Exactly once. */
+  readonly onEnd: (outcome: TransferOutcome) => void;
+}
 
 export interface Transfers {
-  /** `onEnd` is called exactly once, possibly before this resolves. */
-  begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer>;
+  /** Events may come before this resolves. */
+  begin(order: TransferOrder, events: TransferEvents): Promise<RunningTransfer>;
   /** A packet from this client is only late: an ERROR could hit the next transfer from the same port. */
   hasJustEnded(client: Endpoint): boolean;
   /** Ends all transfers. */

@@ -5,6 +5,7 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import type { Change, Committed, Write } from '../change.ts';
+import { writeAllocation } from './allocations.ts';
 import { insertAudit } from './audit.ts';
 import { insertCommand, readCommand } from './commands.ts';
 import { advance } from './counters.ts';
@@ -44,7 +45,7 @@ type Row = Pick<MachineTable, 'hostname' | 'state' | 'health' | 'version'>;
 
 /** Collects the update of the machine's row (null: none, and its version stays) and the events of the writes. */
 interface Collected {
-  row: Partial<Pick<MachineTable, 'health' | 'intent' | 'hardware'>> | null;
+  row: Partial<Pick<MachineTable, 'health' | 'intent' | 'hardware' | 'allocation'>> | null;
   readonly events: NewEvent[];
 }
 
@@ -136,6 +137,10 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       return must(await takeMedium(trx, machine, write.salt, write.session), 'the secret of the medium was used');
     case 'put-facts':
       return writeFacts(trx, machine, write.facts);
+    case 'put-allocation':
+      mustNotBeRemoved('it cannot be allocated');
+      await writeAllocation(trx, machine, write.allocation);
+      return touch({ allocation: write.isOpen ? JSON.stringify(write.allocation) : null });
     case 'put-hardware':
       return touch({ hardware: JSON.stringify(write.hardware) });
     case 'set-health':

@@ -6,7 +6,7 @@ import { parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { EventQuery } from '../store.ts';
 import { CHUNK_ROWS, inChunks } from './chunks.ts';
-import { advance } from './counters.ts';
+import { advance, readCounters } from './counters.ts';
 import type { EventTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
@@ -46,7 +46,9 @@ export async function readEvents(db: Reader, query: EventQuery): Promise<StoredE
   return newest ? events.reverse() : events;
 }
 
-export async function deleteEventsBefore(trx: Writer, before: Instant): Promise<number> {
+export async function deleteEvents(trx: Writer, before: Instant, most?: number): Promise<number> {
+  // The numbers have no gaps when they are assigned.
+  const lastTooMany = most === undefined ? 0 : (await readCounters(trx)).event - most;
   for (let deleted = 0; ; await setImmediate()) {
     const result = await trx
       .deleteFrom('events')
@@ -54,7 +56,7 @@ export async function deleteEventsBefore(trx: Writer, before: Instant): Promise<
         eb
           .selectFrom('events')
           .select('seq')
-          .where('at', '<', before)
+          .where((each) => each.or([each('at', '<', before), each('seq', '<=', lastTooMany)]))
           .limit(CHUNK_ROWS * 10),
       )
       .executeTakeFirst();

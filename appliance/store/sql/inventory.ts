@@ -1,9 +1,9 @@
-import type { Cluster, RoceAssignment, Sku } from '../../domain/catalogue.ts';
+import type { Cluster, RoceAssignment } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Event } from '../../domain/event.ts';
 import type { CatalogueKind, Inventory } from '../../domain/inventory.ts';
 import type { Machine } from '../../domain/machine.ts';
-import { completeNetwork, completeProfile, completeSite } from '../../domain/stored-inventory.ts';
+import { completeNetwork, completeProfile, completeSite, completeSku } from '../../domain/stored-inventory.ts';
 import type { InventoryWrites } from '../store.ts';
 import { insertAudit } from './audit.ts';
 import { inChunks, oneByOne } from './chunks.ts';
@@ -27,7 +27,7 @@ export async function readInventory(db: Reader): Promise<Inventory> {
   return {
     sites: values<Parameters<typeof completeSite>[0]>('site').map(completeSite),
     networks: values<Parameters<typeof completeNetwork>[0]>('network').map(completeNetwork),
-    skus: values<Sku>('sku'),
+    skus: values<Parameters<typeof completeSku>[0]>('sku').map(completeSku),
     profiles: values<Parameters<typeof completeProfile>[0]>('profile').map(completeProfile),
     clusters: values<Cluster>('cluster'),
     roce: values<RoceAssignment>('roce'),

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Allocation } from '../../domain/allocation.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { type HardwareRecord, NO_HARDWARE } from '../../domain/hardware-identity.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -32,6 +33,7 @@ export function toMachine(row: Selectable<MachineTable> & JoinedIntent): Machine
     health: row.health,
     hardware: row.hardware === null ? NO_HARDWARE : (JSON.parse(row.hardware) as HardwareRecord),
     intent: toJoinedIntent(row, id),
+    ...(row.allocation !== null && { allocation: JSON.parse(row.allocation) as Allocation }),
     version: row.version,
     revision: row.revision,
   };

@@ -1,11 +1,14 @@
 // The types of the tables. Columns are text or integers only, so that every engine stores the same values: instants are
 // milliseconds, domain values are JSON text.
 
+import type { AccessKind } from '../../domain/access-object.ts';
+import type { AllocationState } from '../../domain/allocation.ts';
 import type { EffectKind } from '../../domain/effect.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { CatalogueKind } from '../../domain/inventory.ts';
 import type { LeaseState } from '../../domain/lease.ts';
 import type { Health, LifecycleState } from '../../domain/lifecycle.ts';
+import type { OnboardingState } from '../../domain/onboarding.ts';
 import type { SessionEnd, SessionMode } from '../../domain/session.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Role } from '../../domain/token.ts';
@@ -16,6 +19,7 @@ import type {
   SigningKeyState,
   TokenDelivery,
 } from '../enrollment-store.ts';
+import type { ExportCursor } from '../export-store.ts';
 import type { DeliveredRendering } from '../rendering-store.ts';
 
 export interface Database {
@@ -45,6 +49,8 @@ export interface Database {
     inventory_revision: number;
     files: string;
   };
+  access_versions: AccessVersionTable;
+  allocations: AllocationTable;
   /** One row: the end of the audit chain. It reveals a truncated chain. */
   audit_head: { id: 1; seq: number; hash: string };
   bmc_credentials: BmcCredentialTable;
@@ -61,6 +67,9 @@ export interface Database {
   tasks: TaskTable;
   /** The last heartbeat of each node. */
   heartbeats: { machine: string; at: Instant; report: string };
+  export_cursors: ExportCursor;
+  dead_letters: DeadLetterTable;
+  onboardings: OnboardingTable;
 }
 
 /**
@@ -85,6 +94,8 @@ export interface MachineTable {
   intent: string | null;
   version: number;
   revision: number;
+  /** The open allocation as JSON. */
+  allocation: string | null;
 }
 
 export type ClaimKind = 'hostname' | 'mac' | 'address' | 'bmc';
@@ -263,6 +274,26 @@ export interface TaskTable {
   result: string | null;
 }
 
+/** Every allocation, also those that are over; `value` is it as JSON. */
+export interface AllocationTable {
+  id: string;
+  machine: string;
+  username: string;
+  state: AllocationState;
+  requested_at: Instant;
+  value: string;
+}
+
+export interface AccessVersionTable {
+  kind: AccessKind;
+  name: string;
+  version: number;
+  at: Instant;
+  actor: string;
+  /** The object as JSON. */
+  value: string;
+}
+
 export interface SigningKeyTable {
   id: string;
   state: SigningKeyState;
@@ -296,6 +327,18 @@ export interface SessionTable {
   identity: string | null;
 }
 
+/** Events that a receiver refused. */
+export interface DeadLetterTable {
+  receiver: string;
+  seq: number;
+  /** A `StoredEvent` as JSON. */
+  event: string;
+  at: Instant;
+  attempts: number;
+  reason: string;
+  replay: 0 | 1;
+}
+
 export interface RequestTable {
   id: string;
   fingerprint: string;
@@ -305,4 +348,21 @@ export interface RequestTable {
   finished_at: Instant | null;
   /** A `RequestOutcome` as JSON. */
   outcome: string | null;
+}
+
+export interface OnboardingTable {
+  id: string;
+  /** Order of creation. */
+  seq: number;
+  site: string;
+  hostname: string;
+  machine: string | null;
+  state: OnboardingState;
+  created_at: Instant;
+  /** Host name and BMC address while the run is open. */
+  open_host: string | null;
+  open_bmc: string | null;
+  version: number;
+  /** The `Onboarding` as JSON. */
+  record: string;
 }

@@ -4,6 +4,8 @@ import type { Kysely } from 'kysely';
 import type { Change, Committed, Publication } from '../change.ts';
 import type { Publisher, Turn } from '../publisher.ts';
 import type { InventoryWrites, Store } from '../store.ts';
+import { accessVerbs } from './access-versions.ts';
+import { allocationVerbs } from './allocations.ts';
 import { insertAudit, readAudit } from './audit.ts';
 import { verifyChain } from './audit-verify.ts';
 import { bmcVerbs } from './bmc.ts';
@@ -11,10 +13,12 @@ import { deleteCommandsBefore, readCommand } from './commands.ts';
 import { WriteRefused, writeChange } from './commit.ts';
 import { readEffects, readNextEffectDue, reclaimEffects, takeEffects } from './effects.ts';
 import { enrollmentVerbs } from './enrollment.ts';
-import { deleteEventsBefore, insertEvents, readEvents } from './events.ts';
+import { deleteEvents, insertEvents, readEvents } from './events.ts';
+import { exportVerbs } from './exports.ts';
 import { readChanges, readInventory, writeInventory } from './inventory.ts';
 import { readLeases, upsertLeases } from './leases.ts';
 import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
+import { onboardingVerbs } from './onboardings.ts';
 import { renderingVerbs } from './renderings.ts';
 import { requestVerbs } from './requests.ts';
 import type { Database } from './schema.ts';
@@ -51,7 +55,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
 
     appendEvents: (events) => writing(db, async (trx) => void (await insertEvents(trx, events))),
     events: (query) => readEvents(db, query),
-    trimEvents: (before) => writing(db, (trx) => deleteEventsBefore(trx, before)),
+    trimEvents: (before, most) => writing(db, (trx) => deleteEvents(trx, before, most)),
     trimCommands: (before) => writing(db, (trx) => deleteCommandsBefore(trx, before)),
 
     appendAudit: (entries) => writing(db, (trx) => insertAudit(trx, entries)),
@@ -64,6 +68,10 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...taskVerbs(db),
     ...renderingVerbs(db),
     ...requestVerbs(db),
+    ...exportVerbs(db),
+    ...onboardingVerbs(db),
+    ...accessVerbs(db),
+    ...allocationVerbs(db),
 
     close,
   };

@@ -13,7 +13,7 @@ export async function writeLifecycle(
   trx: Writer,
   change: { id: MachineId; version: number; lifecycle: Lifecycle },
   revision: number,
-  also: Partial<Pick<MachineTable, 'health' | 'intent'>> = {},
+  also: Partial<Pick<MachineTable, 'health' | 'intent' | 'hardware' | 'allocation'>> = {},
 ): Promise<void> {
   const { id, version, lifecycle } = change;
   // Heartbeats of a removed machine do not count.

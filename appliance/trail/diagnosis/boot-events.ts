@@ -11,6 +11,7 @@ export type Seen<Kind extends EventKind = EventKind> = NewEventOf<Kind>;
 export type TftpFileEvent = Exclude<Extract<EventKind, `tftp.${string}`>, 'tftp.malformed'>;
 
 const TFTP_FAILURES = [
+  'tftp.stalled',
   'tftp.not-found',
   'tftp.refused',
   'tftp.timeout',
@@ -72,8 +73,11 @@ export const isImageFetch = (one: Seen): one is Seen<'tftp.completed' | 'http.se
   isTftp(one, ['tftp.completed'], 'image') || (isServed(one, true) && isSystem(one.data.asset));
 export const isImageFailure = (one: Seen): one is Seen<TftpFailure | 'http.served'> =>
   isTftp(one, TFTP_FAILURES, 'image') || (isServed(one, false) && isSystem(one.data.asset));
+export const isLoaderBegun = (one: Seen): one is Seen<'tftp.begun'> => isTftp(one, ['tftp.begun'], 'loader');
 export const isImageBegun = (one: Seen): one is Seen<'tftp.begun'> => isTftp(one, ['tftp.begun'], 'image');
-export const isImageEvent = (one: Seen): boolean => isTftpFile(one) && isFileKind(one, 'image');
+/** A stalled transfer goes on. */
+export const endsImage = (one: Seen): boolean =>
+  isTftpFile(one) && one.kind !== 'tftp.stalled' && isFileKind(one, 'image');
 
 /** Boot scripts and GRUB configurations name the initrd last. */
 export const imagesComplete = (one: Seen): boolean => isImageFetch(one) && /(?:^|\/)initrd[^/]*$/.test(fileOf(one));

@@ -1,4 +1,4 @@
-// Generates `docs/diagnosis.md` from the causes, the stages and the console signatures.
+// Generates `docs/diagnosis.md` from the causes, the stages, the console signatures and the results of the fault tests.
 
 import type { ConsoleSignature } from '../../domain/console/signature.ts';
 import { CONSOLE_SIGNATURES } from '../../domain/console/signatures.ts';
@@ -7,9 +7,30 @@ import { type Cause, durationText } from './cause.ts';
 import { FALLBACK_CAUSES } from './causes/power-causes.ts';
 import { STAGES, type Stage } from './stages.ts';
 
+/** A fault that was injected into a real run, and what came of it. */
+export interface DocumentedFault {
+  readonly id: string;
+  readonly area: string;
+  readonly what: string;
+  /** The causes that are right answers. */
+  readonly causes: readonly string[];
+  /** The first answer, as text. */
+  readonly answer: string;
+  readonly right: string;
+  /** Whether the machine went on after the next step. */
+  readonly recovered: string;
+  readonly seconds: string;
+}
+
+export interface DocumentedFaults {
+  readonly faults: readonly DocumentedFault[];
+  /** Why no fault leads to a cause, by its id. */
+  readonly notInjected: Readonly<Record<string, string>>;
+}
+
 const HEAD = `# Diagnosis
 
-Generated from \`appliance/trail/diagnosis/\` by \`npm run docs\`.
+Generated from \`appliance/trail/diagnosis/\` and \`test/faults/\` by \`npm run docs\`.
 
 \`coldiron diagnose NODE\` weighs all evidence about a node: what it requested and got (DHCP, TFTP, HTTP), what its service OS and agent
 report, what it prints on its serial console, what its BMC says now, what the appliance knows about its own files, disk, store,
@@ -37,22 +58,63 @@ that repeat the same progress for three minutes count as a stall.
 const stageRow = ([stage, { until, allowed, atLeast }]: readonly [string, (typeof STAGES)[Stage]]): string =>
   `| ${stage} | ${until} | ${durationText(allowed)} | ${durationText(atLeast)} |`;
 
-const causeRow = ({ id, stages, looksFor, reason, nextStep }: Cause): string =>
-  `| \`${id}\` | ${stages === 'any' ? 'any' : stages.join(', ')} | ${cell(reason)} | ${cell(looksFor)} | ${cell(nextStep)} |`;
+const causeRow =
+  (tested: DocumentedFaults) =>
+  ({ id, stages, looksFor, reason, nextStep }: Cause): string =>
+    row(
+      `\`${id}\``,
+      stages === 'any' ? 'any' : stages.join(', '),
+      ...[cell(reason), cell(looksFor), cell(nextStep), testsOf(id, tested)],
+    );
 
-const signatureRow = ({ id, stage, severity, means, advice, source }: ConsoleSignature): string =>
-  `| \`${id}\` | ${stage} | ${severity} | ${cell(means)} | ${cell(advice)} | ${cell(source)} |`;
+const signatureRow =
+  (tested: DocumentedFaults) =>
+  ({ id, stage, severity, means, advice, source }: ConsoleSignature): string =>
+    row(`\`${id}\``, stage, severity, cell(means), cell(advice), cell(source), testsOf(`screen-${id}`, tested));
+
+const faultRow = ({ id, area, what, answer, right, recovered, seconds }: DocumentedFault): string =>
+  row(`\`${id}\``, area, cell(what), answer, right, cell(recovered), seconds);
+
+const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const head = (...cells: readonly string[]): string => `${row(...cells)}\n|${'---|'.repeat(cells.length)}`;
+
+/** The faults to which the cause is a right answer. */
+function testsOf(cause: string, { faults, notInjected }: DocumentedFaults): string {
+  const ids = faults.filter(({ causes }) => causes.includes(cause)).map(({ id }) => `\`${id}\``);
+  const why = notInjected[cause];
+  return ids.length > 0 ? ids.join(', ') : why === undefined ? '' : `none: ${cell(why)}`;
+}
 
 /** A bar would end the cell, `<name>` would be read as HTML; values of the finding are shown as italic words. */
 const cell = (text: string): string =>
   text.replace(/[|<>]/g, (character) => `\\${character}`).replace(/\{([a-z_]+)\}/g, (_, name: string) => `*${name}*`);
 
-export const diagnosisDocument = (): string =>
+const CONSOLE_HEAD = `
+## Lines on the serial console
+
+The console is captured while a node is worked on or its first boot is expected ([bmc.md](bmc.md)). A line that matches is the cause \`screen-…\`; lines of
+severity \`note\` are part of ordinary boots and are only recorded.
+`;
+
+const FAULTS_HEAD = `
+## Faults
+
+Each fault is injected into a real run of an emulated machine by \`npm run bench -- faults\`; the evidence of that run is kept in
+\`test/faults/recordings/\` and replayed by the tests. The first answer is the one to that evidence, by the causes above. The seconds are those from the
+stall to the right answer. After the next step the machine goes on, or there is nothing to recover.
+`;
+
+export const diagnosisDocument = (tested: DocumentedFaults): string =>
   [
     HEAD + Object.entries(STAGES).map(stageRow).join('\n'),
-    `\n## Causes\n\nWords in italics are filled in.\n\n| cause | stages | reason | evidence | next step |\n|---|---|---|---|---|`,
-    ...[...CAUSES.filter(({ id }) => !id.startsWith('screen-')), ...FALLBACK_CAUSES].map(causeRow),
-    `\n## Lines on the serial console\n\nThe console is captured while a node is worked on or its first boot is expected ([bmc.md](bmc.md)). A line that matches is the cause \`screen-…\`; lines of\nseverity \`note\` are part of ordinary boots and are only recorded.\n\n| signature | printed by | severity | meaning | next step | source |\n|---|---|---|---|---|---|`,
-    ...CONSOLE_SIGNATURES.map(signatureRow),
+    `\n## Causes\n\nWords in italics are filled in. The last column names the [faults](#faults) that the cause explains.\n`,
+    head('cause', 'stages', 'reason', 'evidence', 'next step', 'fault tests'),
+    ...[...CAUSES.filter(({ id }) => !id.startsWith('screen-')), ...FALLBACK_CAUSES].map(causeRow(tested)),
+    CONSOLE_HEAD,
+    head('signature', 'printed by', 'severity', 'meaning', 'next step', 'source', 'fault tests'),
+    ...CONSOLE_SIGNATURES.map(signatureRow(tested)),
+    FAULTS_HEAD,
+    head('fault', 'area', 'what is wrong', 'first answer', 'right', 'after the next step', 'seconds'),
+    ...tested.faults.map(faultRow),
     '',
   ].join('\n');

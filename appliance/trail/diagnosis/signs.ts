@@ -7,11 +7,12 @@ import { type Instant, MINUTE } from '../../domain/instant.ts';
 import { awaitsEnrollment, runsSession } from '../../domain/lifecycle.ts';
 import type { Session } from '../../domain/session.ts';
 import {
+  endsImage,
   isFirmwareDiscover,
   isImageBegun,
-  isImageEvent,
   isImageFailure,
   isImageFetch,
+  isLoaderBegun,
   isLoaderDiscover,
   isLoaderFailure,
   isLoaderFetch,
@@ -53,6 +54,9 @@ export interface Signs extends Omit<DiagnosisInput, 'events' | 'interfaces' | 'e
   readonly manualStart: Seen<'bmc.absent' | 'bmc.skipped' | 'bmc.recorded'> | null;
   readonly effectFailed: Seen<'effect.failed'> | null;
   readonly bootIgnored: Seen<'bmc.boot-ignored'> | null;
+  /** The last boot setting that its BMC accepted, and the last that it did not. */
+  readonly bootAsked: Seen<'bmc.boot-asked'> | null;
+  readonly bootRefused: Seen<'bmc.boot-refused'> | null;
   readonly firmwareDiscover: Seen<'dhcp.discover'> | null;
   readonly osDiscover: Seen<'dhcp.discover'> | null;
   readonly offer: Seen<'dhcp.offer'> | null;
@@ -63,6 +67,8 @@ export interface Signs extends Omit<DiagnosisInput, 'events' | 'interfaces' | 'e
   readonly silent: Seen<'dhcp.silent'> | null;
   /** A loader that it fetched completely. */
   readonly loader: Seen<'tftp.completed' | 'http.served'> | null;
+  /** Its request for a loader over TFTP arrived, and was answered. */
+  readonly loaderBegun: Seen<'tftp.begun'> | null;
   readonly loaderFailure: Seen<TftpFailure | 'http.served'> | null;
   /** It requested the size of its loader, as EDK2 does before it fetches it. */
   readonly loaderProbe: Seen<'tftp.probe' | 'http.probe'> | null;
@@ -116,6 +122,8 @@ export function signsOf(input: DiagnosisInput): Signs {
     manualStart: lastOf(seen, isManualStart) ?? ofKind('bmc.recorded'),
     effectFailed: lastOf(seen, isBmcFailure),
     bootIgnored: ofKind('bmc.boot-ignored'),
+    bootAsked: ofKind('bmc.boot-asked'),
+    bootRefused: ofKind('bmc.boot-refused'),
     firmwareDiscover: lastOf(boot, isFirmwareDiscover),
     osDiscover: lastOf(seen, isSystemDiscover),
     offer: inBoot('dhcp.offer'),
@@ -125,6 +133,7 @@ export function signsOf(input: DiagnosisInput): Signs {
     decline: inBoot('dhcp.decline'),
     silent: inBoot('dhcp.silent'),
     loader: lastOf(boot, isLoaderFetch),
+    loaderBegun: lastOf(boot, isLoaderBegun),
     loaderFailure: lastOf(boot, isLoaderFailure),
     loaderProbe: lastOf(boot, isLoaderProbe),
     loaderRuns: lastOf(boot, isLoaderRunning),
@@ -248,5 +257,5 @@ const MAX_TRANSFER_TIME = 30 * MINUTE;
 function imageInProgress(boot: readonly Seen[], now: Instant): Seen<'tftp.begun'> | null {
   const begun = lastOf(boot, isImageBegun);
   if (begun === null || now - begun.at >= MAX_TRANSFER_TIME) return null;
-  return boot.slice(boot.indexOf(begun) + 1).some(isImageEvent) ? null : begun;
+  return boot.slice(boot.indexOf(begun) + 1).some(endsImage) ? null : begun;
 }

@@ -5,7 +5,7 @@
 #   no certificate            enroll with the token of the bundle; the key is made here and never leaves this machine
 #   certificate has expired   recover with the recovery token, which replaces that token
 #   two thirds are over       renew
-#   every half minute         heartbeat, also while a task runs
+#   every half minute         heartbeat, also while a task runs; failed units and the end of cloud-init when they change
 #   in between                wait for a task, check it, report that it begins, run it, report its result
 #
 # Each event is one line on standard error. A token is never printed and never an argument.
@@ -25,7 +25,7 @@
 set -u
 umask 077
 export LC_ALL=C
-agent_version=3
+agent_version=4
 
 say() { printf 'node-agent: %s\n' "$*" >&2; }
 die() {

@@ -1,6 +1,6 @@
 # The closed list of tasks. Each handler writes its output, and its exit status is the result. Handlers run in a session of
 # their own (see 25-handler-process.sh) and read task_parameters and clock_offset.
-parameter() { printf '%s\n' "$task_parameters" | tr ',' '\n' | sed -n "s/^\"$1\":\"\([a-z0-9_-]*\)\"\$/\1/p"; }
+parameter() { printf '%s\n' "$task_parameters" | tr ',' '\n' | sed -n "s/^\"$1\":\"\([A-Za-z0-9_-]*\)\"\$/\1/p"; }
 
 task_ping() { printf 'pong from %s\n' "$(uname -n)"; }
 
@@ -57,6 +57,23 @@ run_programs() {
 task_drain() { run_programs "${env_file%/*}/drain.d" drained; }
 task_undrain() { run_programs "${env_file%/*}/undrain.d" undrained; }
 
+# account_task VERB [VALUE...]: the agent's own service cannot write outside of its folders, so systemd starts the step beside it.
+account_task() {
+  accounts=${STATE_DIRECTORY:-/var/lib/coldiron}
+  accounts=${accounts%%:*}/node-agent/accounts
+  verb=$1
+  shift
+  set -- account "$verb" "$accounts" "$(parameter allocation)" "$(parameter user)" "$@"
+  if [ -w /etc ]; then
+    /bin/sh "$0" "$@"
+  else
+    systemd-run --quiet --wait --pipe --collect --property=RuntimeMaxSec=600 "--setenv=PATH=$PATH" /bin/sh "$0" "$@"
+  fi
+}
+task_provision_account() { account_task provision "$(parameter keys)" "$(parameter sudo)"; }
+task_check_account() { account_task check "$(parameter sudo)" "$(parameter rules)"; }
+task_remove_account() { account_task remove; }
+
 # The restart itself follows after the result is reported: see do_task.
 task_restart_agent() { printf 'restarting the agent\n'; }
 task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
@@ -68,10 +85,17 @@ handle() {
     run-diagnostics) task_run_diagnostics ;;
     drain) task_drain ;;
     undrain) task_undrain ;;
+    provision-account) task_provision_account ;;
+    check-account) task_check_account ;;
+    remove-account) task_remove_account ;;
     restart-agent) task_restart_agent ;;
     reboot) task_reboot ;;
   esac
 }
 is_on_list() {
-  case $1 in ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;; *) return 1 ;; esac
+  case $1 in
+    ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;;
+    provision-account | check-account | remove-account) ;;
+    *) return 1 ;;
+  esac
 }

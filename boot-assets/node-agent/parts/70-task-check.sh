@@ -22,7 +22,7 @@ is_signed() {
 # exactly this form; otherwise every value is empty and the task is refused.
 time_form='[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]\{3\}Z'
 part() {
-  sed -n "s/^{\"expires_at\":\"\($time_form\)\",\"issued_at\":\"\($time_form\)\",\"kind\":\"\([a-z-]*\)\",\"node_id\":\"\([0-9a-f-]*\)\",\"parameters\":{\([a-z0-9_\":,-]*\)},\"task_id\":\"\([0-9a-f-]*\)\"}\$/\\$1/p" "$scratch/payload"
+  sed -n "s/^{\"expires_at\":\"\($time_form\)\",\"issued_at\":\"\($time_form\)\",\"kind\":\"\([a-z-]*\)\",\"node_id\":\"\([0-9a-f-]*\)\",\"parameters\":{\([A-Za-z0-9_\":,-]*\)},\"task_id\":\"\([0-9a-f-]*\)\"}\$/\\$1/p" "$scratch/payload"
 }
 digits() { printf '%s' "$1" | tr -cd 0-9 | cut -c 1-14; }
 has_passed() {

@@ -49,15 +49,16 @@ describe('one run of a benchmark', () => {
   });
 
   test('the CPU time of an appliance that it starts counts, also when a launcher becomes the appliance', async () => {
-    writeFileSync(join(tree, 'appliance/cli/coldiron.ts'), burn(300));
+    // A reading every 100 ms, later on a busy machine: what was spent after the last one is not seen.
+    writeFileSync(join(tree, 'appliance/cli/coldiron.ts'), burn(600));
     bench(`
       import { spawnSync } from 'node:child_process';
       spawnSync('sh', ['-c', 'exec "$0" "$1"', process.execPath, ${JSON.stringify(join(tree, 'appliance/cli/coldiron.ts'))}]);
-      ${burn(1000)}`);
+      ${burn(2000)}`);
     const { cpuSeconds } = await new BenchProcess().run(tree, { name: 'http', count: null });
     expect(cpuSeconds).toBeGreaterThan(0.2);
-    // Without the second of the benchmark.
-    expect(cpuSeconds).toBeLessThan(1);
+    // Without the two seconds of the benchmark.
+    expect(cpuSeconds).toBeLessThan(1.5);
   });
 
   test('an interrupted run ends, and no other one starts', async () => {

@@ -1,10 +1,8 @@
 // The capture of a console through OpenIPMI's simulator, which allows one session: recorded boots of real machines go in, and the
 // capture, a viewer and ipmitool want to read them.
 
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,6 +18,7 @@ import { captured, linesOf } from '../console/captured-console.ts';
 import { Screen } from '../console/fake-session.ts';
 import { PATIENT, targetOf } from './client-rig.ts';
 import { startOpenIpmi } from './openipmi.ts';
+import { serialPort } from './serial-port.ts';
 
 beforeAll(() => needPackages(['openipmi', 'socat', 'ipmitool']));
 
@@ -31,28 +30,10 @@ const wholeBoot = (name: string): Buffer => {
 };
 const USER = { name: 'admin', password: 'lab-password' };
 
-/** A serial port; the socket is the machine's end of the cable. */
-async function serialPort(folder: string): Promise<{ device: string; machine: Socket }> {
-  const device = join(folder, 'tty');
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const socat = spawn('socat', [`PTY,link=${device},rawer`, `TCP:127.0.0.1:${port}`], { stdio: 'ignore' });
-  const exited = once(socat, 'exit');
-  onTestFinished(async () => {
-    socat.kill('SIGKILL');
-    await exited;
-    server.close();
-  });
-  const [machine] = (await once(server, 'connection')) as [Socket];
-  onTestFinished(() => void machine.destroy());
-  return { device, machine };
-}
-
 async function captureThroughOpenIpmi() {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-capture-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const { device, machine } = await serialPort(folder);
+  const { device, machine } = await serialPort();
   const simulator = await startOpenIpmi(device);
   const target = targetOf(simulator.port, USER);
   const shared = new SharedConsole({

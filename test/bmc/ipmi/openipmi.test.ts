@@ -6,6 +6,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { IpmiConnection, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
+import { memoryLedger } from '../../../appliance/bmc/quirk-ledger.ts';
+import { type BootReport, verified } from '../../../appliance/bmc/verified.ts';
 import { setSessionPrivilege } from '../../../appliance/codecs/ipmi/commands/session-commands.ts';
 import { setUserEnabled } from '../../../appliance/codecs/ipmi/commands/users.ts';
 import { needPackages } from '../../interop/packages.ts';
@@ -61,6 +63,27 @@ describe('OpenIPMI', () => {
     expect(await ipmitool(simulator, 'chassis', 'bootparam', 'get', '5')).toContain(
       'Force Boot from default Hard-Drive',
     );
+  });
+
+  it('accepts a boot device and reports another one: ipmitool sees the same, and so does the report of the boot', async () => {
+    const { simulator, bmc } = await rig();
+    simulator.setChassis('boot-shown', 'default');
+    const wants = { device: 'network', persistent: false, firmware: 'efi' } as const;
+    await expect(bmc.setBoot(wants)).rejects.toMatchObject({ failure: 'contradiction', readBack: 'disk' });
+    expect(simulator.chassis('boot')).toBe('pxe');
+    expect(await ipmitool(simulator, 'chassis', 'bootparam', 'get', '5')).toContain(
+      'Force Boot from default Hard-Drive',
+    );
+    const reports: BootReport[] = [];
+    const deps = { clock: PATIENT.clock, ledger: memoryLedger(), report: (one: BootReport) => void reports.push(one) };
+    const never = { seen: () => new Promise<never>(() => undefined), earlier: [], deadline: null };
+    await expect(
+      verified([{ driver: 'ipmi', bmc }], deps).bootFrom({ device: 'network', firmware: 'efi' }, never),
+    ).rejects.toThrow('the machine does not boot from network');
+    const refused = reports.filter(({ kind }) => kind === 'refused');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { read_back: readBack } of refused) expect(readBack).toEqual({ device: 'disk', differences: [] });
+    expect(simulator.chassis('power')).toBe('0');
   });
 
   it('lists its events, and clears them', async () => {

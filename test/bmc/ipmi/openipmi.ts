@@ -28,7 +28,8 @@ export interface OpenIpmi extends Chassis {
 const CHASSIS_PROGRAM = `#!/bin/sh
 folder=$1; verb=$2; shift 2
 case $verb in
-get) for what in "$@"; do echo "$what:$(cat "$folder/$what" 2>/dev/null || echo 0)"; done ;;
+get) for what in "$@"; do test ! -e "$folder/$what-shown" || { echo "$what:$(cat "$folder/$what-shown")"; continue; }
+  echo "$what:$(cat "$folder/$what" 2>/dev/null || echo 0)"; done ;;
 set) while [ $# -gt 1 ]; do echo "$2" > "$folder/$1"; echo "$1 $2" >> "$folder/log"; shift 2; done ;;
 esac
 `;

@@ -126,7 +126,7 @@ export const APPLIANCE_FAULTS: readonly Fault[] = [
       { do: 'lose', frames: { to: 'tcp', ports: '8444' } },
     ],
     stage: 'work',
-    right: ['call-home-failed', 'session-silent'],
+    right: ['call-home-failed', 'connection-lost', 'session-silent'],
     harmful: ['boot-file-damaged', ...SECURE_BOOT_ADVICE],
     recovery: { kind: 'again' },
   },

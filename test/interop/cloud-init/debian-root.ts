@@ -48,13 +48,15 @@ export class DebianRoot {
     mkdirSync(cache, { recursive: true, mode: 0o700 });
     const place = join(cache, recipe.slice(0, 16));
     if (!existsSync(place)) process.stderr.write('Making a small Debian system for this test (once)\n');
-    const making = 'test -e "$0" || { rm -rf "$0.new" && mmdebstrap "$@" && mv "$0.new" "$0"; }';
+    const making =
+      'sh "$1" "$(dirname "$0")" && shift && { test -e "$0" || { mmdebstrap "$@" && mv "$0.new" "$0"; }; }';
     const made = await run('flock', [
       join(cache, 'lock'),
       'sh',
       '-c',
       making,
       place,
+      join(import.meta.dirname, 'remove-interrupted.sh'),
       ...options,
       RELEASE,
       `${place}.new`,
@@ -62,6 +64,11 @@ export class DebianRoot {
     ]);
     if (made.status !== 0) throw new Error(`mmdebstrap: ${made.output}`);
     return new DebianRoot(place);
+  }
+
+  /** Its folder, which must not be changed. */
+  get path(): string {
+    return this.#root;
   }
 
   /** `given`: files by their path in the system; those that start with #! are executable. */

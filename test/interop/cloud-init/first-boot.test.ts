@@ -1,6 +1,7 @@
 // A real first boot with cloud-init: its four stages, in systemd's order, with the seed that we render.
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import { cloudInitFailed, readNodeSystem } from '../../../appliance/domain/events/node-system.ts';
 import { renderCloudInit } from '../../../appliance/render/cloud-init/cloud-init.ts';
 import type { FirstBootExtras } from '../../../appliance/render/installers/first-boot.ts';
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
@@ -29,6 +30,16 @@ const planWith = (siteScript: string): NodePlan => ({
 const EXTRAS: FirstBootExtras = {
   ...MAAS,
   nodeParts: [{ name: 'agent', version: '1.0', script: tells('node') }],
+};
+
+/** Its part tells which part failed, and does nothing else then. */
+const REPORTING: FirstBootExtras = {
+  ...EXTRAS,
+  nodeParts: EXTRAS.nodeParts.map((part) => ({
+    ...part,
+    reports: true,
+    script: `#!/bin/sh\n[ "$1" != --report ] || { echo "reports $2" >> /var/log/order; exit 0; }\n${part.script}`,
+  })),
 };
 
 const seed = (
@@ -111,13 +122,23 @@ describe('the first boot of a cloud image', () => {
   });
 
   it('attributes a failure, and does not enroll a machine whose site bootstrap failed', async () => {
-    const ran = await debian.run(`${PREPARED}\n${BOOT}`, { ...MACHINE, ...seed(planWith(tells('site', 3)), EXTRAS) });
-    expect(orderIn(ran)).toEqual(['site', 'package']);
+    const status = '\n cloud-init status --format json > /status.json || true';
+    const ran = await debian.run(`${PREPARED}\n${BOOT}${status}`, {
+      ...MACHINE,
+      ...seed(planWith(tells('site', 3)), REPORTING),
+    });
+    expect(orderIn(ran)).toEqual(['site', 'package', 'reports /var/lib/coldiron/site-bootstrap/baseline-7']);
     expect(statusOf(ran, 'site-bootstrap/baseline-7')).toMatchObject({ outcome: 'failed', exit: 3 });
     expect(statusOf(ran, 'node-bootstrap/agent-1.0')).toMatchObject({ outcome: 'not-run' });
     expect(ran.has('/var/lib/coldiron/node-bootstrap/agent-1.0')).toBe(false);
     expect(errorsOf(ran).join('\n')).toMatch(/scripts-vendor/);
     expect(ran.read('/var/log/cloud-init.log')).toContain('scripts/vendor/10-site-baseline-7');
+    // As its agent would report it.
+    for (const output of [ran.read('/status.json'), ran.read('/var/lib/cloud/data/result.json')]) {
+      const system = readNodeSystem('', output);
+      expect(cloudInitFailed(system), output).toBe(true);
+      expect(system.cloud_init?.errors.join('\n')).toMatch(/scripts-vendor/);
+    }
   });
 
   it('runs once for each deployment', async () => {

@@ -112,7 +112,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   {
     name: 'release-unerased',
     file: 'appliance/assembly/machines.ts',
-    source: `mayReleaseUnerased: () => false`,
+    source: `mayReleaseUnerased: ({ spec: { site } }) => (site && fleet.site(site)?.releaseWithoutErase) ?? false`,
     fault: `mayReleaseUnerased: () => true`,
     tests: ['test/process/wiring.test.ts'],
     titled: 'could not be erased',

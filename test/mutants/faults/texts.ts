@@ -168,7 +168,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
   {
     name: 'inventory-removes-in-use',
     file: 'appliance/inventory/plan-nodes.ts',
-    source: `if (isInUse(lifecycle.state)) {`,
+    source: `if (isInUse(lifecycle.state) || machine.allocation) {`,
     fault: `if (lifecycle.state === 'deploying') {`,
     tests: ['test/inventory/plan.test.ts'],
     why: 'Deleting a line of a file removes a node that is in use.',

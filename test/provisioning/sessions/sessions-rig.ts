@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
-import { PROFILE_DEFAULTS, type Profile } from '../../../appliance/domain/catalogue.ts';
+import { PROFILE_DEFAULTS, type Profile, type Sku } from '../../../appliance/domain/catalogue.ts';
 import type { Json } from '../../../appliance/domain/event.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { IntentId } from '../../../appliance/domain/intent.ts';
@@ -33,6 +33,7 @@ export class SessionsRig {
   readonly others: Machine[] = [];
   /** Of installations. */
   profile: Profile = ASSERTED_PROFILE;
+  sku: Sku | null = null;
 
   private constructor(store: Store, machine: Machine, time: { now: number }) {
     this.store = store;
@@ -45,7 +46,7 @@ export class SessionsRig {
       now,
       seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
       ...sessionProofs(now),
-      fleet: { machines: () => this.others.values() },
+      fleet: { machines: () => this.others.values(), sku: () => this.sku },
       profile: () => this.profile,
       files: {
         file: async (_machine, name) => {

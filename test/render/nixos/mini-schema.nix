@@ -36,7 +36,7 @@ in
 {
   packages = [
     "bash" "coreutils" "curl" "dmidecode" "ethtool" "findutils" "gawk" "git" "gitMinimal" "gnugrep" "gnused" "gnutar" "gzip" "ipmitool" "iproute2" "jq"
-    "kmod" "nvme-cli" "openssl" "smartmontools" "systemd" "tpm2-tools" "util-linux" "vim"
+    "kmod" "nvme-cli" "openssl" "shadow" "smartmontools" "systemd" "tpm2-tools" "util-linux" "vim"
   ];
   upstreamModules = [ "/installer/scan/not-detected.nix" "/installer/netboot/netboot-minimal.nix" ];
   options = {

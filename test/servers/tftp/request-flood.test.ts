@@ -84,7 +84,7 @@ describe('a transfer thread', () => {
         content: { bytes: new Uint8Array(1000) },
         firstReplies: 5,
       },
-      () => undefined,
+      { onStall: () => undefined, onEnd: () => undefined },
     );
     await client.next();
     for (let count = 0; count < FLOOD; count += 1) transfer.onRequestPort(bytes, () => undefined);
@@ -123,6 +123,7 @@ describe.each(PLACES)('a client that only ever repeats its request, transfers %s
       })
       .toBe(true);
     await ended;
-    expect(rig.notes[0]?.data).toMatchObject({ reason: 'the client stopped answering' });
+    const [note] = await rig.noted('tftp.timeout');
+    expect(note?.data).toMatchObject({ reason: 'the client stopped answering' });
   });
 });

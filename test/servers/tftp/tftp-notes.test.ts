@@ -63,6 +63,43 @@ describe('the record of a read request', () => {
   });
 });
 
+describe('the beginning of a transfer', () => {
+  it.each([
+    ['snponly.efi', ['tftp.begun', 'tftp.completed']],
+    ['grub/grub.cfg', ['tftp.completed']],
+  ])('of %s is recorded if it is a loader', async (name, kinds) => {
+    const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
+    await load(await sloppyClient(), rig.port, name);
+    await rig.noted('tftp.completed');
+    expect(rig.notes.map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it('is not recorded for a client without a lease, whose address may be forged', async () => {
+    const resolver = resolverThatSends(text, machineIn('commissioning'));
+    const answer: TftpResolver['answer'] = async (...args) => ({ ...(await resolver.answer(...args)), mac: null });
+    const rig = await startServer({}, { answer });
+    await load(await sloppyClient(), rig.port, 'snponly.efi');
+    await rig.noted('tftp.completed');
+    expect(rig.notes.map(({ kind }) => kind)).toEqual(['tftp.completed']);
+  });
+});
+
+describe('a transfer without progress', () => {
+  it('is recorded with what is missing, while it goes on', async () => {
+    const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
+    const client = await sloppyClient();
+    client.send(read('snponly.efi'), rig.port);
+    expect(await rig.noted('tftp.stalled')).toMatchObject([
+      {
+        mac: MAC,
+        machine: NODE_ID,
+        data: { file: 'snponly.efi', blocks: 0, reason: expect.stringContaining('never acknowledged') },
+      },
+    ]);
+    expect(rig.server.transfersUnderWay).toBe(1);
+  });
+});
+
 describe('a check by the appliance itself', () => {
   it('is not recorded in the trail', async () => {
     const resolver = resolverThatSends(text, machineIn('commissioning'));

@@ -168,7 +168,7 @@ describe('a client that loads one file after the other from the same port', () =
     client.send(read('ipxe.efi'), rig.port);
     expect((await client.next()).packet).toMatchObject({ op: 'data', block: 1 });
     await rig.noted('tftp.probe');
-    expect(rig.notes.map(({ kind }) => kind)).toEqual(['tftp.probe']);
+    expect(rig.notes.map(({ kind }) => kind).filter((kind) => kind !== 'tftp.begun')).toEqual(['tftp.probe']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ack, error, inWords, open, outcomeOf, PEER, request } from './tftp-transfer-opening.ts';
+import { ack, error, inWords, open, outcomeOf, PEER, request, stallsIn } from './tftp-transfer-opening.ts';
 
 describe('a client that does not answer', () => {
   it('gets retransmissions after 1, 2, 4 and 8 seconds, and is given up after 16 more', () => {
@@ -75,6 +75,35 @@ describe('a client that does not answer', () => {
     for (let block = 0; block <= acknowledged; block += 1) transfer.onPacket(ack(block), PEER);
     for (let time = 1; time < 15; time += 1) transfer.onTimeout();
     expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', reason, bytes: acknowledged * 8 });
+  });
+});
+
+describe('a stall', () => {
+  it('is reported after four seconds without progress, once, with what is missing', () => {
+    const transfer = open({ blksize: '8' }, '11111111222');
+    transfer.start();
+    transfer.onPacket(ack(0), PEER);
+    const stalls = Array.from({ length: 14 }, () => stallsIn(transfer.onTimeout()));
+    expect(stalls.flat()).toEqual([
+      { reason: 'the first block was never acknowledged', blocks: 0, bytes: 0, resent: 3 },
+    ]);
+    expect(stalls[3]).toHaveLength(1);
+  });
+
+  it('names an OACK that was never answered', () => {
+    const transfer = open({ tsize: '0' }, 'hello');
+    transfer.start();
+    const stalls = [1, 2, 3].map(() => stallsIn(transfer.onTimeout()));
+    expect(stalls.flat()).toMatchObject([{ reason: 'no reply to the OACK, sent 3 times' }]);
+  });
+
+  it('is not reported while the client advances, however often packets are repeated', () => {
+    const transfer = open({ blksize: '8' }, '111111112222222233333333444');
+    transfer.start();
+    for (let block = 0; block < 4; block += 1) {
+      transfer.onPacket(ack(block), PEER);
+      for (let time = 1; time <= 3; time += 1) expect(stallsIn(transfer.onTimeout())).toEqual([]);
+    }
   });
 });
 

@@ -38,7 +38,8 @@ export const ack = (block: number): Uint8Array => encodeTftp({ op: 'ack', block 
 export const error = (code: number, message: string): Uint8Array => encodeTftp({ op: 'error', code, message });
 
 /** `OACK blksize=8`, `DATA 1 abcdefgh`, `ERROR 0 …`, `wait 1000`, `unknown-tid ERROR 5 …`, `finish completed`. */
-export const inWords = (actions: readonly TransferAction[]): string[] => actions.map(actionInWords);
+export const inWords = (actions: readonly TransferAction[]): string[] =>
+  actions.filter((action) => action.do !== 'report-stall').map(actionInWords);
 
 function actionInWords(action: TransferAction): string {
   switch (action.do) {
@@ -50,6 +51,8 @@ function actionInWords(action: TransferAction): string {
       return `unknown-tid ${packetInWords(decodeTftp(action.bytes))}`;
     case 'set-timer':
       return `wait ${action.afterMs}`;
+    case 'report-stall':
+      return `stalled, ${action.stall.reason}`;
     case 'finish':
       return `finish ${action.outcome.result}`;
   }
@@ -62,6 +65,9 @@ function packetInWords(packet: TftpPacket): string {
     return `OACK ${[...packet.options].map(([name, value]) => `${name}=${value}`).join(' ')}`;
   return packet.op;
 }
+
+export const stallsIn = (actions: readonly TransferAction[]) =>
+  actions.flatMap((action) => (action.do === 'report-stall' ? [action.stall] : []));
 
 export function outcomeOf(actions: readonly TransferAction[]) {
   const last = actions.at(-1);

@@ -5,7 +5,7 @@ import type { TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';
 import { type Endpoint, endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { type Part, wholeOf } from '../../../appliance/net/udp/held-bytes.ts';
 import { openContentNow } from '../../../appliance/servers/tftp/file-bytes.ts';
-import type { TransferOutcome } from '../../../appliance/servers/tftp/tftp-transfer.ts';
+import type { TransferOutcome, TransferStall } from '../../../appliance/servers/tftp/tftp-transfer.ts';
 import { TransferActivity } from '../../../appliance/servers/tftp/transfer-activity.ts';
 import { TransferPort } from '../../../appliance/servers/tftp/transfer-port.ts';
 
@@ -29,10 +29,12 @@ function portAt(start: number) {
   const send = (bytes: Uint8Array, to: Endpoint): void => void sent.push({ packet: decodeTftp(bytes.slice()), to });
   const socket = { send, sendPart: (part: Part, to: Endpoint) => send(wholeOf(part), to) };
   const ended: TransferOutcome[] = [];
+  const stalls: TransferStall[] = [];
   return {
     port,
     sent,
     ended,
+    stalls,
     isTicking: () => run !== null,
     pass: (ms: number) => {
       now += ms;
@@ -43,7 +45,7 @@ function portAt(start: number) {
         { client, request: new Uint8Array(), mode: 'octet', terms: TERMS, firstReplies: 5 },
         openContentNow({ bytes: new Uint8Array(5) }),
         socket,
-        (outcome) => ended.push(outcome),
+        { onStall: (stall) => stalls.push(stall), onEnd: (outcome) => ended.push(outcome) },
         activity,
       ),
     hears: (packet: TftpPacket | Uint8Array, from: Endpoint) =>
@@ -54,6 +56,15 @@ function portAt(start: number) {
 const ACK = { op: 'ack', block: 1 } as const;
 
 describe('the transfers of a port', () => {
+  it('report once that they make no progress', () => {
+    const { begin, pass, stalls } = portAt(0);
+    begin(FIRST);
+    for (const wait of [1000, 2000]) pass(wait);
+    expect(stalls).toEqual([]);
+    for (const wait of [4000, 8000]) pass(wait);
+    expect(stalls).toMatchObject([{ blocks: 0, reason: expect.stringContaining('never acknowledged') }]);
+  });
+
   it('are distinguished by their clients', () => {
     const { begin, hears, ended, sent } = portAt(0);
     const [one, other] = [begin(FIRST), begin(SECOND)];

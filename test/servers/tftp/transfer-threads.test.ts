@@ -4,7 +4,7 @@ import { endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import type { TransferOutcome } from '../../../appliance/servers/tftp/tftp-transfer.ts';
 import { TransferThreads } from '../../../appliance/servers/tftp/transfer-threads.ts';
-import type { TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
+import type { TransferEvents, TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { resolverFor } from './tftp-resolver-for.ts';
@@ -18,6 +18,11 @@ const ORDER: TransferOrder = {
   content: { bytes: new Uint8Array(1000) },
   firstReplies: 5,
 };
+
+const eventsInto = (ends: TransferOutcome[]): TransferEvents => ({
+  onStall: () => undefined,
+  onEnd: (outcome) => void ends.push(outcome),
+});
 
 function threadsAt(address: string) {
   const failures: string[] = [];
@@ -118,14 +123,14 @@ describe('transfer threads', () => {
   it('report the transfers of a thread that fails, and another thread replaces it', async () => {
     const { threads, failures } = threadsAt('127.0.0.1');
     const ends: TransferOutcome[] = [];
-    const transfer = await threads.begin(ORDER, (outcome) => ends.push(outcome));
-    await threads.begin(ORDER, (outcome) => ends.push(outcome));
+    const transfer = await threads.begin(ORDER, eventsInto(ends));
+    await threads.begin(ORDER, eventsInto(ends));
     // This cannot come from a network: it stands for a bug of ours.
     transfer.onRequestPort({ slice: () => null } as unknown as Uint8Array, () => undefined);
     await expect.poll(() => ends.length).toBe(2);
     expect(ends[0]).toMatchObject({ result: 'error', reason: 'the thread of this transfer has failed' });
     expect(failures).toEqual([expect.stringContaining('null')]);
-    const next = await threads.begin(ORDER, (outcome) => ends.push(outcome));
+    const next = await threads.begin(ORDER, eventsInto(ends));
     next.abandon('enough');
     await expect.poll(() => ends.at(2)).toMatchObject({ reason: 'enough' });
   });
@@ -133,7 +138,7 @@ describe('transfer threads', () => {
   it('report that they cannot start, and are retried with the next transfer', async () => {
     const { threads } = threadsAt('192.0.2.1');
     for (const _again of [1, 2]) {
-      await expect(threads.begin(ORDER, () => undefined)).rejects.toThrow('EADDRNOTAVAIL');
+      await expect(threads.begin(ORDER, eventsInto([]))).rejects.toThrow('EADDRNOTAVAIL');
     }
   });
 

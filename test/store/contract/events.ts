@@ -101,6 +101,14 @@ export function eventsContract(engine: Engine): void {
     expect(await allEvents(store)).toMatchObject([{ seq: 5 }]);
   });
 
+  it('keeps only the newest events over a number, whatever their age', async () => {
+    const { store } = opened();
+    await store.appendEvents([1, 2, 3, 4, 5].map((n) => newEvent(`e${n}`, { at: n === 5 ? NOW - 1 : NOW })));
+    expect(await store.trimEvents(NOW, 3)).toBe(3);
+    expect(await eventKinds(store)).toEqual(['e3', 'e4']);
+    expect(await store.trimEvents(0, 100)).toBe(0);
+  });
+
   it('deletes more than fit one statement', async () => {
     const { store } = opened();
     await store.appendEvents(Array.from({ length: 6_000 }, () => newEvent('old', { at: NOW - 1 })));

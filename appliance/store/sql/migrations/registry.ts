@@ -10,6 +10,10 @@ import { commandTable } from './0009-commands.ts';
 import { requestTable } from './0010-requests.ts';
 import { hardwareIdentity } from './0011-hardware-identity.ts';
 import { sessionMedia } from './0012-session-media.ts';
+import { exportTables } from './0013-exports.ts';
+import { onboardingTable } from './0014-onboardings.ts';
+import { accessVersions } from './0015-access-versions.ts';
+import { allocationTables } from './0016-allocations.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -26,4 +30,8 @@ export const MIGRATIONS: readonly Migration[] = [
   requestTable,
   hardwareIdentity,
   sessionMedia,
+  exportTables,
+  onboardingTable,
+  accessVersions,
+  allocationTables,
 ];

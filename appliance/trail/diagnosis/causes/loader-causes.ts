@@ -1,7 +1,18 @@
 // Causes around the boot loader: from the address to the script.
 
 import { fileOf, isOf, type Seen } from '../boot-events.ts';
-import { type Cause, found, isGrub, isIn, later, loaderRunsText, seen, stoppedIn, transferFailure } from '../cause.ts';
+import {
+  type Cause,
+  type Finding,
+  found,
+  isGrub,
+  isIn,
+  later,
+  loaderRunsText,
+  seen,
+  stoppedIn,
+  transferFailure,
+} from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const LOADER_CAUSES: readonly Cause[] = [
@@ -34,9 +45,11 @@ export const LOADER_CAUSES: readonly Cause[] = [
       const broken = signs.seen.filter(isBrokenTransfer).filter(({ at }) => at >= (signs.ack?.at ?? 0));
       const http = broken.some((one) => one.kind === 'http.served');
       const tftp = broken.some(
-        (one) => one.kind === 'tftp.timeout' && one.data.blocks <= 1 && one.data.blockSize > 1024,
+        (one) => one.kind !== 'http.served' && one.data.blocks <= 1 && one.data.blockSize > 1024,
       );
       if (!tftp && !(http && broken.length > 1)) return null;
+      // A transfer that stalls for some seconds may still go on.
+      if (broken.every(({ kind }) => kind === 'tftp.stalled') && !signs.current?.overdue) return null;
       const last = broken.at(-1);
       if (last === undefined || later(signs.kernel, last) || later(signs.loaderRuns, last)) return null;
       return found(tftp ? 'likely' : 'possible', [
@@ -71,18 +84,22 @@ export const LOADER_CAUSES: readonly Cause[] = [
     id: 'loader-rejected',
     stages: ['loader'],
     specificity: 2,
-    looksFor: 'a loader that was fetched completely, and no sign that it runs',
-    assess: (signs) => {
-      const { loader, loaderRuns, loaderFailure, script } = signs;
-      if (!loader || [loaderRuns, loaderFailure, script].some((one) => later(one, loader))) return null;
-      return stoppedIn(signs, 'loader')
-        ? found('likely', seen(loader, `it fetched ${fileOf(loader)} completely`), { file: fileOf(loader) })
-        : null;
-    },
+    looksFor: 'a loader that UEFI firmware fetched completely, and no sign that it runs',
+    assess: (signs) => (isBios(signs) ? null : notRunning(signs)),
     reason:
       '{node} fetched {file} completely, but it does not run: Secure Boot rejects it, or it is built for another architecture',
     nextStep:
       'Look at its screen: coldiron console {node} --last. If it reports a security violation, declare secure_boot: true for {node}, so that it gets signed loaders.',
+  },
+  {
+    id: 'loader-not-running',
+    stages: ['loader'],
+    specificity: 2,
+    looksFor: 'a loader that BIOS firmware fetched completely, and no sign that it runs',
+    assess: (signs) => (isBios(signs) ? notRunning(signs) : null),
+    reason: '{node} fetched {file} completely, but it does not run, or does not get a network connection',
+    nextStep:
+      'Look at its screen: coldiron console {node} --last. If the loader stops there, verify it (coldiron assets verify), and try the firmware of the network card or another card.',
   },
   {
     id: 'loader-not-fetched',
@@ -90,7 +107,7 @@ export const LOADER_CAUSES: readonly Cause[] = [
     specificity: 2,
     looksFor: 'an address without a complete transfer of the loader',
     assess: (signs) => {
-      const { firmwareDiscover, ack, loader, loaderRuns, loaderFailure, loaderProbe } = signs;
+      const { firmwareDiscover, ack, loader, loaderRuns, loaderBegun, loaderFailure, loaderProbe } = signs;
       if (!firmwareDiscover || !later(ack, firmwareDiscover) || later(loaderRuns, ack)) return null;
       // shim was fetched, and requests GRUB next to itself.
       const hasFirst = later(loader, ack);
@@ -101,6 +118,7 @@ export const LOADER_CAUSES: readonly Cause[] = [
         [
           ...seen(ack, 'it has an address'),
           ...(later(loaderProbe, ack) ? seen(loaderProbe, 'it requested the size of a file') : []),
+          ...(later(loaderBegun, ack) ? seen(loaderBegun, `it requested ${fileOf(loaderBegun)} over TFTP`) : []),
           ...(hasFirst ? seen(loader, `it fetched ${fileOf(loader)}`) : []),
           ...(loaderFailure ? seen(loaderFailure, transferFailure(loaderFailure)) : []),
         ],
@@ -113,11 +131,25 @@ export const LOADER_CAUSES: readonly Cause[] = [
   },
 ];
 
-function loaderMissing({ loader, loaderFailure }: Signs, hasFirst: boolean): string {
+function loaderMissing({ ack, loader, loaderBegun, loaderProbe, loaderFailure }: Signs, hasFirst: boolean): string {
+  if (!loaderFailure && later(loaderBegun, ack))
+    return `does not get its boot loader: it requested ${fileOf(loaderBegun)}, and the transfer has not ended`;
+  if (!loaderFailure && later(loaderProbe, ack)) return 'requested only the size of its boot loader, and not the file';
   if (!loaderFailure) return 'does not fetch its boot loader: no request arrives here';
   return hasFirst
     ? `fetched ${fileOf(loader)} and not the file that it loads next: ${transferFailure(loaderFailure)}`
     : `cannot fetch its boot loader: ${transferFailure(loaderFailure)}`;
+}
+
+/** RFC 4578 §2.1: architecture 0 is BIOS, which has no Secure Boot. */
+const isBios = ({ firmwareDiscover }: Signs): boolean => firmwareDiscover?.data.architecture === 0;
+
+function notRunning(signs: Signs): Finding | null {
+  const { loader, loaderRuns, loaderFailure, script } = signs;
+  if (!loader || [loaderRuns, loaderFailure, script].some((one) => later(one, loader))) return null;
+  return stoppedIn(signs, 'loader')
+    ? found('likely', seen(loader, `it fetched ${fileOf(loader)} completely`), { file: fileOf(loader) })
+    : null;
 }
 
 /** iPXE was offered an address and did not get it. */
@@ -137,8 +169,8 @@ const scriptStep = ({ endpoints }: Signs, loaderRuns: NonNullable<Signs['loaderR
     ? 'Look at its screen (coldiron console {node} --last) for a GRUB prompt, and check that TFTP (UDP 69 and above 1024) reaches it.'
     : `Check that machines on this network reach ${endpoints.boot === null ? 'the boot port' : `TCP ${endpoints.boot}`}: firewall, route, and \`server\` of the network.`;
 
-type BrokenTransfer = Seen<'tftp.timeout' | 'http.served'>;
+type BrokenTransfer = Seen<'tftp.timeout' | 'tftp.stalled' | 'http.served'>;
 /** The OACK is a small packet: where it stays unanswered, the ports of the transfer are blocked. */
 const isBrokenTransfer = (one: Seen): one is BrokenTransfer =>
-  (isOf(one, ['tftp.timeout']) && !/^no reply to the OACK/.test(one.data.reason ?? '')) ||
+  (isOf(one, ['tftp.timeout', 'tftp.stalled']) && !/^no reply to the OACK/.test(one.data.reason ?? '')) ||
   (isOf(one, ['http.served']) && !one.data.complete && one.data.bytes < one.data.of);

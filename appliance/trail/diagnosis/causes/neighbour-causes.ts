@@ -1,6 +1,9 @@
 // Causes that show in the neighbourhood: a machine that appears under another name, and machines that stop in the same stage.
 
-import { type Cause, fact, found, isIn } from '../cause.ts';
+import { type Cause, fact, found, isIn, stoppedIn } from '../cause.ts';
+import type { PortClaim } from '../facts.ts';
+
+const CLAIMS: Readonly<Record<PortClaim['own'], string>> = { declared: 'declared', heard: 'heard by LLDP' };
 
 export const NEIGHBOUR_CAUSES: readonly Cause[] = [
   {
@@ -47,6 +50,29 @@ export const NEIGHBOUR_CAUSES: readonly Cause[] = [
       '{node} was started and not heard of, but the unknown machine {other} appeared: the declared MAC address may be wrong',
     nextStep:
       'Compare serial number and MAC address (coldiron nodes show {other}) with the machine, and correct the MAC address of {node} in the inventory.',
+    verify: 'coldiron trail {node} shows a DHCP request.',
+  },
+  {
+    id: 'switch-port-shared',
+    stages: ['power', 'address'],
+    specificity: 2,
+    looksFor: 'another machine that declares, or heard by LLDP, the same switch port',
+    assess: (signs) => {
+      const claims = signs.portClaims ?? [];
+      const [first] = claims;
+      if (first === undefined || !stoppedIn(signs, 'power', 'address')) return null;
+      return found(
+        'likely',
+        claims.map(({ name, port, own, other }) =>
+          fact('network', `switch port ${port}: ${CLAIMS[own]} for ${signs.hostname}, ${CLAIMS[other]} for ${name}`),
+        ),
+        { other: first.name, port: first.port },
+      );
+    },
+    reason:
+      '{node} and {other} claim the same switch port, {port}: a cable is in the wrong port, or the inventory is wrong',
+    nextStep:
+      'Compare the cables (coldiron cabling {node} {other}) with the switch, and correct the cable or `switch` in the inventory.',
     verify: 'coldiron trail {node} shows a DHCP request.',
   },
   {

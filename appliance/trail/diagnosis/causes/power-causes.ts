@@ -1,11 +1,28 @@
 // Causes of machines that did not start, and the fallback.
 
-import { instantText } from '../../../domain/instant.ts';
+import { instantText, SECOND } from '../../../domain/instant.ts';
 import { runsSession } from '../../../domain/lifecycle.ts';
-import { again, type Cause, durationText, fact, found, isIn, seen, stoppedIn } from '../cause.ts';
+import { again, type Cause, durationText, type Evidence, fact, found, isIn, later, seen, stoppedIn } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const POWER_CAUSES: readonly Cause[] = [
+  {
+    id: 'boot-device-not-kept',
+    stages: ['power'],
+    specificity: 3,
+    looksFor: 'a boot device that the BMC accepted, and another one that it reports when it is asked',
+    assess: (signs) => {
+      const refused = signs.bootRefused;
+      const readBack = refused?.data.read_back;
+      if (!isIn(signs, 'power') || refused === null || readBack === undefined || later(signs.bootAsked, refused))
+        return null;
+      return found('certain', seen(refused, refused.data.words, 'bmc'), { device: readBack.device });
+    },
+    reason: 'the BMC of {node} accepted network boot, but reports {device} as the boot device',
+    nextStep:
+      'Put the network first in the boot order of its firmware setup (coldiron bootdev {node} setup --once, then coldiron console {node}), or update the firmware of the BMC. Ask it again: coldiron bootdev {node} pxe --once',
+    verify: 'coldiron trail {node} shows a DHCP request after the next start.',
+  },
   {
     id: 'power-failed',
     stages: ['power', 'first-boot'],
@@ -19,7 +36,7 @@ export const POWER_CAUSES: readonly Cause[] = [
         : null,
     reason: 'it could not be started through its BMC: {because}',
     nextStep:
-      'Check its BMC: coldiron power {node} status. If the password is wrong: coldiron bmc set-credentials {node}',
+      'Check its BMC: coldiron power {node} status. If the password is wrong: coldiron bmc set-credentials {node} --username USER',
     verify: 'coldiron power {node} status answers.',
   },
   {
@@ -49,6 +66,27 @@ export const POWER_CAUSES: readonly Cause[] = [
     verify: 'coldiron power {node} status says on.',
   },
   {
+    id: 'power-not-switched',
+    stages: ['power', 'first-boot'],
+    specificity: 3,
+    looksFor: 'a power command that the BMC accepted, and that had no effect for 30 seconds',
+    assess: (signs) => {
+      const { bmc, now } = signs;
+      if (!bmc?.switching || now - bmc.switching.since < SWITCHED_WITHIN || !isExpectedOn(signs)) return null;
+      const { to, since } = bmc.switching;
+      const time = durationText(now - since);
+      return found(
+        'likely',
+        [fact('bmc', `its BMC was told to switch it ${to} ${time} ago, and has not done so`, since)],
+        { to, time },
+      );
+    },
+    reason: 'the BMC of {node} accepts the command to switch it {to}, and after {time} it is not {to}',
+    nextStep:
+      'Check its power supplies and its front panel, and restart the BMC if it does not obey. What the BMC says: coldiron power {node} status',
+    verify: 'coldiron power {node} status answers at once.',
+  },
+  {
     id: 'bmc-unreachable',
     stages: ['power'],
     specificity: 3,
@@ -70,7 +108,7 @@ export const POWER_CAUSES: readonly Cause[] = [
     looksFor: 'a network boot override that the BMC accepted and the firmware ignored',
     assess: (signs) =>
       signs.bootIgnored && isIn(signs, 'power')
-        ? found('likely', seen(signs.bootIgnored, signs.bootIgnored.data.words, 'bmc'))
+        ? found('likely', [...seen(signs.bootIgnored, signs.bootIgnored.data.words, 'bmc'), ...lostBits(signs)])
         : null,
     reason: 'the BMC of {node} accepts the network boot, but its firmware ignores it and boots something else',
     nextStep:
@@ -116,6 +154,9 @@ export const POWER_CAUSES: readonly Cause[] = [
   },
 ];
 
+/** Machines switch within seconds; large ones take longer to switch off. */
+const SWITCHED_WITHIN = 30 * SECOND;
+
 /** Shown only when no other cause is found. */
 export const FALLBACK_CAUSES: readonly Cause[] = [
   {
@@ -155,6 +196,12 @@ export const FALLBACK_CAUSES: readonly Cause[] = [
     nextStep: 'Look at its screen (coldiron console {node} --last) and its events (coldiron trail {node}).',
   },
 ];
+
+/** What the BMC did not keep of the setting that the firmware then ignored. */
+const lostBits = ({ bootAsked }: Signs): readonly Evidence[] =>
+  (bootAsked?.data.read_back?.differences ?? []).flatMap((words) =>
+    seen(bootAsked, `its BMC did not keep it: ${words}`, 'bmc'),
+  );
 
 const isExpectedOn = ({ lifecycle, health }: Signs): boolean =>
   runsSession(lifecycle.state) ||

@@ -15,7 +15,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^choose-disk/),
     reason: 'no disk of {node} matches the storage selector: {message}',
     nextStep:
-      'Compare its disks (coldiron nodes show {node}) with `storage` of its profile; select the disk by its id. Then run: coldiron {verb} {node}',
+      'Compare its disks (coldiron nodes show {node}) with `storage` of its profile; select the disk by its id. If a disk was changed, record it first: coldiron commission {node}. Then run: coldiron {verb} {node}',
   },
   {
     id: 'disk-too-small',
@@ -25,7 +25,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^write-image/, /No space left on device|is smaller than/i),
     reason: 'the disk of {node} is smaller than the image: {message}',
     nextStep:
-      'Compare the sizes of its disks (coldiron nodes show {node}) with the image; choose another disk in `storage` of its profile, or a smaller image. Then run: coldiron {verb} {node}',
+      'Compare the sizes of its disks (coldiron nodes show {node}) with the image; choose another disk in `storage` of its profile, or a smaller image. If a disk was changed, record it first: coldiron commission {node}. Then run: coldiron {verb} {node}',
   },
   {
     id: 'call-home-failed',
@@ -73,6 +73,32 @@ export const SESSION_CAUSES: readonly Cause[] = [
     reason: '{node} restarted before its work was done: {because}',
     nextStep:
       'Find out who restarted it, or whether it lost power (coldiron sel {node}). Then run: coldiron {verb} {node}',
+  },
+  {
+    id: 'connection-lost',
+    stages: ['work'],
+    specificity: 2,
+    looksFor: 'a line on the serial console, after the last report, that the appliance cannot be reached',
+    assess: (signs) => {
+      const { session, seen: events } = signs;
+      if (!session || session.openedAt === null || session.ended || !isIn(signs, 'work')) return null;
+      const lastReport = session.heardAt ?? session.openedAt;
+      const line = events.findLast(
+        (one): one is Seen<'console.matched'> =>
+          one.kind === 'console.matched' && one.at > lastReport && UNREACHED.has(one.data.signature),
+      );
+      return line === undefined
+        ? null
+        : found(
+            'likely',
+            [...seen(line, line.data.line, 'console'), fact('machine', 'until then its reports arrived', lastReport)],
+            { where: session.last ? ` at step ${session.last.step}` : '' },
+          );
+    },
+    reason: 'the service OS of {node} runs, and lost its connection to the appliance{where}',
+    nextStep:
+      'Check the cable and the switch port of the network card that it booted from; then firewall and routes to the address in the line. The whole screen: coldiron console {node} --last',
+    verify: 'coldiron sessions {node} shows a new report.',
   },
   {
     id: 'session-silent',
@@ -155,6 +181,9 @@ export const SESSION_CAUSES: readonly Cause[] = [
       'Compare the MAC, UUID and address of {node} with the inventory (coldiron nodes show {node}); look for other machines on this network that use its ticket.',
   },
 ];
+
+/** What the service OS prints when it cannot reach the appliance. */
+const UNREACHED: ReadonlySet<string> = new Set(['no-appliance', 'curl-connect']);
 
 function failedStep(signs: Signs, step: RegExp, message: RegExp = /(?:)/) {
   const one: Seen<'session.step'> | null = signs.failedStep;

@@ -21,7 +21,7 @@ export const STATE_CAUSES: readonly Cause[] = [
           )
         : null,
     reason: '{node} was removed at {at}, so its boot requests are refused',
-    nextStep: 'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
+    nextStep: 'To use it again, declare it as a new node in an inventory file, then run: coldiron apply FILE',
   },
   {
     id: 'quarantined',

@@ -97,10 +97,11 @@ changed=no
 
 usage() {
   printf '%s\n' \
-    'install-node-agent.sh [--dry-run] [--no-start] [--root DIR]' \
+    'install-node-agent.sh [--dry-run] [--no-start] [--root DIR] [--report PART]' \
     '  --dry-run   say what would change, and change nothing' \
     '  --no-start  install only; the agent starts with the next boot' \
-    '  --root DIR  install into the system below DIR, which is not running'
+    '  --root DIR  install into the system below DIR, which is not running' \
+    '  --report PART  tell the appliance that this part of the first boot failed, and change nothing'
 }
 
 say() { printf '%s\n' "$*"; }
@@ -195,6 +196,34 @@ start_agent() {
   say "started: $unit_name"
 }
 
+# setting NAME: a value of the environment, whose names begin with what the site chose.
+setting() { printf '%s\n' "$env_text" | sed -n "s/^[A-Z][A-Z0-9]*_$1=\"\(.*\)\"\$/\1/p" | head -n 1; }
+
+# report PART: the token is neither printed nor an argument, and stays valid.
+report() {
+  command -v curl >/dev/null 2>&1 || fail 'curl is missing'
+  scratch=$(mktemp -d) || fail 'cannot make a folder for scratch files'
+  trap 'rm -rf "$scratch"' EXIT
+  printf '%s' "$ca_bundle_text" >"$scratch/ca"
+  setting ENROLLMENT_TOKEN | tr -d '\n' >"$scratch/token"
+  tail -n 20 "$1.log" 2>/dev/null | head -c 8000 >"$scratch/output" || :
+  status_text=$(head -c 1000 "$1.status" 2>/dev/null) || status_text=
+  outcome=$(printf '%s' "$status_text" | sed -n 's/.*"outcome":"\([a-z-]*\)".*/\1/p')
+  code=$(printf '%s' "$status_text" | sed -n 's/.*"exit":\([0-9]*\).*/\1/p')
+  part=${1#/var/lib/coldiron/}
+  api_url=$(setting API_URL)
+  # The network may have come up a moment ago.
+  for pause in 2 5 10 0; do
+    curl --silent --show-error --fail --proto '=https' --noproxy '*' --tlsv1.2 --cacert "$scratch/ca" --capath /dev/null \
+      --connect-timeout 10 --max-time 20 --output /dev/null \
+      --data-urlencode "node_id=$(setting NODE_ID)" --data-urlencode "token@$scratch/token" \
+      --data-urlencode "part=$part" --data-urlencode "outcome=${outcome:-failed}" --data-urlencode "exit=$code" \
+      --data-urlencode "output@$scratch/output" "${api_url%/}/node/v1/first-boot" && return 0
+    sleep "$pause"
+  done
+  fail "$api_url did not take the report"
+}
+
 while [ $# -gt 0 ]; do
   case $1 in
     --dry-run) dry_run=yes ;;
@@ -205,6 +234,11 @@ while [ $# -gt 0 ]; do
       root=$(cd "$2" && pwd)
       [ "$root" != / ] || root=
       shift
+      ;;
+    --report)
+      [ $# -ge 2 ] || fail '--report needs the path of a part'
+      report "$2"
+      exit 0
       ;;
     -h | --help)
       usage

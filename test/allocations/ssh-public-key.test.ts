@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseSshPublicKey } from '../../appliance/api/ssh-public-key.ts';
+import { parseSshPublicKey } from '../../appliance/allocations/ssh-public-key.ts';
 
 const ssh = (...strings: (string | Buffer)[]): string =>
   Buffer.concat(
