@@ -14,6 +14,8 @@ export interface Announcement {
   readonly description: string;
 }
 
+const START_WITHIN_MS = 60_000;
+
 export class AnnouncedPort {
   readonly #child: ChildProcess;
   readonly #socket: string;
@@ -41,11 +43,7 @@ export class AnnouncedPort {
     const child = spawn(command, args, { stdio: 'ignore' });
     const port = new AnnouncedPort(child, socket, device);
     try {
-      // It listens on its socket a moment after it has started.
-      await vi.waitFor(() => port.#lldpcli('configure', 'lldp', 'tx-interval', '1'), {
-        timeout: 30_000,
-        interval: 100,
-      });
+      await port.#sendEverySecond();
       port.announce(announcement);
     } catch (error) {
       await port.stop();
@@ -73,8 +71,23 @@ export class AnnouncedPort {
     rmSync(dirname(this.#socket), { recursive: true, force: true });
   }
 
-  #lldpcli(...words: readonly string[]): void {
+  /** While it starts, it accepts settings and forgets them: the setting is repeated until it is shown. */
+  async #sendEverySecond(): Promise<void> {
+    await vi.waitFor(
+      () => {
+        this.#lldpcli('configure', 'lldp', 'tx-interval', '1');
+        const shown = this.#lldpcli('show', 'configuration');
+        if (!/Transmit delay: 1$/m.test(shown)) throw new Error(shown);
+      },
+      { timeout: START_WITHIN_MS, interval: 100 },
+    );
+    // The daemon starts paused and resumes itself by the same kind of call, which can be lost, too.
+    this.#lldpcli('resume');
+  }
+
+  #lldpcli(...words: readonly string[]): string {
     const { status, stderr, stdout } = spawnSync('lldpcli', ['-u', this.#socket, ...words], { encoding: 'utf8' });
     if (status !== 0) throw new Error(`lldpcli ${words.join(' ')}: ${stderr || stdout}`);
+    return stdout;
   }
 }
