@@ -10,7 +10,7 @@ import { NEIGHBOUR_CAUSES } from './diagnosis/causes/neighbour-causes.ts';
 import { NODE_CAUSES } from './diagnosis/causes/node-causes.ts';
 import { NODE_SYSTEM_CAUSES } from './diagnosis/causes/node-system-causes.ts';
 import { FALLBACK_CAUSES, POWER_CAUSES } from './diagnosis/causes/power-causes.ts';
-import { SCREEN_CAUSES } from './diagnosis/causes/screen-causes.ts';
+import { SCREEN_CAUSES, SCREEN_CONSEQUENCES } from './diagnosis/causes/screen-causes.ts';
 import { SESSION_CAUSES } from './diagnosis/causes/session-causes.ts';
 import { STATE_CAUSES } from './diagnosis/causes/state-causes.ts';
 import { SYSTEM_CAUSES } from './diagnosis/causes/system-causes.ts';
@@ -32,6 +32,7 @@ export const CAUSES: readonly Cause[] = [
   ...NODE_SYSTEM_CAUSES,
   ...NEIGHBOUR_CAUSES,
   ...POWER_CAUSES,
+  ...SCREEN_CONSEQUENCES,
 ];
 
 export interface Diagnosis {

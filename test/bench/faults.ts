@@ -10,17 +10,20 @@ import type { FaultResult } from '../faults/run-fault.ts';
 import { say } from './figures.ts';
 
 /**
- * `words`: ids of faults; none: all. `--record` replaces their recordings, `--no-recovery` leaves out the next steps, and after
- * `--minutes=N` no further fault is injected.
+ * `words`: ids of faults; none: all. `--record` replaces their recordings, `--no-recovery` leaves out the next steps,
+ * `--lanes=N` works on at most N BIOS machines side by side, and after `--minutes=N` no further fault is injected.
  */
 export async function benchFaults(words: readonly string[]): Promise<void> {
   const options = words.filter((word) => word.startsWith('--'));
   const ids = words.filter((word) => !word.startsWith('--'));
-  const unknown = options.find((word) => !/^--(?:record|no-recovery|minutes=\d+)$/.test(word));
+  const unknown = options.find((word) => !/^--(?:record|no-recovery|(?:minutes|lanes)=\d+)$/.test(word));
   if (unknown !== undefined)
-    throw new Error(`faults takes ids, --record, --no-recovery and --minutes=N, not ${unknown}`);
-  const minutes = options.find((word) => word.startsWith('--minutes='))?.slice('--minutes='.length);
-  const until = minutes === undefined ? Number.POSITIVE_INFINITY : performance.now() + Number(minutes) * 60_000;
+    throw new Error(`faults takes ids, --record, --no-recovery, --lanes=N and --minutes=N, not ${unknown}`);
+  const number = (name: string): number | undefined => {
+    const text = options.find((word) => word.startsWith(`--${name}=`))?.replace(/^.*=/, '');
+    return text === undefined ? undefined : Number(text);
+  };
+  const until = performance.now() + (number('minutes') ?? Number.POSITIVE_INFINITY) * 60_000;
   const faults = ids.length === 0 ? CATALOGUE : ids.map(faultById);
   const rack = await FaultRack.start();
   const results: FaultResult[] = [];
@@ -37,7 +40,12 @@ export async function benchFaults(words: readonly string[]): Promise<void> {
       await learnTimes(rack);
     }
     const recover = !options.includes('--no-recovery');
-    await runInLanes(rack, faults, { recover, isInTime: () => performance.now() < until, report });
+    await runInLanes(rack, faults, {
+      recover,
+      lanes: number('lanes'),
+      isInTime: () => performance.now() < until,
+      report,
+    });
   } finally {
     await rack.stop();
   }

@@ -26,15 +26,21 @@ function documented(fault: Fault, isRecorded: boolean, result: RecordedResult | 
   };
 }
 
-function judged(fault: Fault): Pick<DocumentedFault, 'answer' | 'right'> {
+type Judged = Pick<DocumentedFault, 'answer' | 'right' | 'harmful'>;
+
+function judged(fault: Fault): Judged {
   const first = answerTo(fault.id).diagnosis?.id ?? null;
-  return { answer: first === null ? 'no problem found' : `\`${first}\``, right: isRight(fault, first) ? 'yes' : 'no' };
+  return {
+    answer: first === null ? 'no problem found' : `\`${first}\``,
+    right: isRight(fault, first) ? 'yes' : 'no',
+    harmful: first !== null && fault.harmful.includes(first),
+  };
 }
 
-function unrecorded({ id, refused }: Fault, result: RecordedResult | undefined) {
+function unrecorded({ id, refused }: Fault, result: RecordedResult | undefined): Judged {
   if (refused !== undefined && result?.answer === 'refused')
-    return { answer: 'the command is refused with the reason', right: 'yes' };
-  return { answer: NOT_RECORDED[id] ?? 'not recorded yet', right: '' };
+    return { answer: 'the command is refused with the reason', right: 'yes', harmful: false };
+  return { answer: NOT_RECORDED[id] ?? 'not recorded yet', right: 'not known', harmful: false };
 }
 
 function recovery({ recovery: { kind, ...more } }: Fault, result: RecordedResult | undefined): string {

@@ -20,6 +20,8 @@ export async function learnTimes({ rig }: FaultRack): Promise<void> {
 }
 
 export interface LaneOptions extends RunOptions {
+  /** How many BIOS machines are worked on side by side, at most: each takes most of a processor. */
+  readonly lanes?: number | undefined;
   /** No further fault is injected once this is false. */
   readonly isInTime: () => boolean;
   readonly report: (result: FaultResult) => Promise<void>;
@@ -31,7 +33,7 @@ export async function runInLanes(rack: FaultRack, faults: readonly Fault[], opti
   const nodes = FaultRack.machines('bios');
   // From the other end than the rest.
   const waitedFor = apart.map((fault, index) => runOne(rack, fault, nodes.at(-1 - index), options));
-  const free = apart.length === 0 ? nodes : nodes.slice(0, -apart.length);
+  const free = nodes.slice(0, nodes.length - apart.length).slice(0, options.lanes);
   await Promise.all(
     MACHINES.flatMap((kind) => {
       const waiting = faults.filter((fault) => fault.machine === kind && !fault.alone && !fault.apart);

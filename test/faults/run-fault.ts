@@ -1,6 +1,7 @@
 // Injects one fault of the catalogue into a real run, asks for the diagnosis, and helps the machine as the answer says.
 
-import { readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { operate } from '../../appliance/cli/operate.ts';
@@ -10,6 +11,7 @@ import { STAGE_ORDER } from '../../appliance/trail/diagnosis/stages.ts';
 import type { OnboardingRig } from '../onboarding/rig.ts';
 import { COMMISSION, type Fault, type Step } from './fault.ts';
 import { Injector, makeReady } from './inject.ts';
+import { carryOut } from './next-step.ts';
 import { compactRecording } from './recordings.ts';
 import { isRight } from './result.ts';
 
@@ -56,7 +58,8 @@ export async function runFault(
     await injector.all(fault.inject);
     const { answer, seconds } = await firstAnswer(rig, fault, node);
     const recording = await recordingOf(rig, node);
-    const recovered = recover ? await recovers(rig, fault, node, injector) : null;
+    const { recovered, problem } = recover ? await recovers(rig, fault, node, injector, answer) : NOT_TRIED;
+    if (problem !== null) process.stderr.write(`${fault.id}: ${problem}\n`);
     const id = answer?.id ?? null;
     return {
       ...{ id: fault.id, answer: id, reason: answer?.reason ?? null, recovered, seconds, recording },
@@ -149,37 +152,62 @@ async function diagnosisOf(rig: OnboardingRig, node: string): Promise<Diagnosis 
 }
 
 async function recordingOf(rig: OnboardingRig, node: string): Promise<string> {
-  const file = join(rig.bmcPasswordFile, `../recording-${node}.json`);
-  await rm(file, { force: true });
-  const { status, stderr } = await rig.run('record', node, file);
-  if (status !== 0) throw new Error(`coldiron record ${node}: ${stderr}`);
-  const text = await readFile(file, 'utf8');
-  await rm(file);
-  return compactRecording(text, rig.state);
+  // Not in the state folder, whose disk can be full.
+  const folder = await mkdtemp(join(tmpdir(), 'coldiron-recording-'));
+  try {
+    const file = join(folder, `${node}.json`);
+    const { status, stderr } = await rig.run('record', node, file);
+    if (status !== 0) throw new Error(`coldiron record ${node}: ${stderr}`);
+    return compactRecording(await readFile(file, 'utf8'), rig.state);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
-async function recovers(rig: OnboardingRig, fault: Fault, node: string, injector: Injector): Promise<boolean | null> {
+interface Recovered {
+  readonly recovered: boolean | null;
+  /** A command of the next step that failed. */
+  readonly problem: string | null;
+}
+const NOT_TRIED: Recovered = { recovered: null, problem: null };
+
+/** What was injected is undone: that is what a person does by hand. Then the commands of the next step run as they are printed. */
+async function recovers(
+  rig: OnboardingRig,
+  fault: Fault,
+  node: string,
+  injector: Injector,
+  answer: Diagnosis['diagnosis'],
+): Promise<Recovered> {
   const { recovery } = fault;
-  if (recovery.kind === 'none') return null;
+  if (recovery.kind === 'none') return NOT_TRIED;
   await injector.undoAll();
+  const { started, problem } = await carryOut(rig, answer?.next_step ?? '');
+  if (problem !== null) return { recovered: false, problem };
   if (recovery.kind !== 'goes-on') await injector.all(recovery.steps ?? []);
   if (recovery.kind === 'again') {
-    await stopWork(rig, node);
-    const work: Step = fault.inject.find((step) => step.do === 'work') ?? COMMISSION;
-    await injector.all([work]);
-    if ((await rig.node(node)).bmc === null) await injector.all([{ do: 'press', button: 'on' }]);
+    // The next step of a machine without work, such as one that is trusted again, starts none.
+    if (!started) await injector.all([fault.inject.find((step) => step.do === 'work') ?? COMMISSION]);
+    if ((await rig.node(node)).bmc === null) await injector.all([OFF, ON]);
   }
-  return goesOn(rig, fault, node);
+  return { recovered: await goesOn(rig, fault, node), problem: null };
 }
 
+const OFF: Step = { do: 'press', button: 'off' };
+const ON: Step = { do: 'press', button: 'on' };
+
 /** It enters a later stage than the one in which it stopped (one that boots nothing: it gets a boot script), or its work is done. */
-async function goesOn(rig: OnboardingRig, { stage: stopped, recovery }: Fault, node: string): Promise<boolean> {
+async function goesOn(rig: OnboardingRig, fault: Fault, node: string): Promise<boolean> {
+  const { stage: stopped, recovery } = fault;
   const stage = stopped ?? (recovery.kind === 'again' ? 'script' : null);
+  const done = stopped === 'first-boot' ? ['active'] : ['ready', 'active', 'enrolling'];
   const deadline = performance.now() + RECOVERED_WITHIN_MS;
   while (performance.now() < deadline) {
     const view = await diagnosisOf(rig, node);
-    if (view !== null) {
-      if (['ready', 'active', 'enrolling'].includes(view.state)) return true;
+    if (view !== null && fault.apart) {
+      if (view.diagnosis === null && (await rig.node(node)).health === 'online') return true;
+    } else if (view !== null) {
+      if (done.includes(view.state)) return true;
       if (view.state === 'failed') return false;
       if (stage !== null && view.stage !== null && placeOf(view.stage.stage) > placeOf(stage)) return true;
     }

@@ -6,7 +6,11 @@ import type { StoredEvent } from '../../appliance/domain/event.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import { CAUSES, diagnose } from '../../appliance/trail/diagnose.ts';
 import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
-import { CONSEQUENCES, SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
+import {
+  CONSEQUENCES,
+  SCREEN_CAUSES,
+  SCREEN_CONSEQUENCES,
+} from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
 import {
   ACK,
   BEGUN,
@@ -66,7 +70,7 @@ describe('diagnose', () => {
   });
 
   it('has a case for every cause', () => {
-    const covered = [...CASES.map(([id]) => id), ...SCREEN_CAUSES.map(({ id }) => id)];
+    const covered = [...CASES.map(([id]) => id), ...[...SCREEN_CAUSES, ...SCREEN_CONSEQUENCES].map(({ id }) => id)];
     expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
   });
 

@@ -4,9 +4,10 @@
 import { atStage, type ConsoleSignature } from './signature.ts';
 
 const ROOT_DEVICE =
-  'Check that the disk is there and has a driver: coldiron nodes show NODE lists what commissioning found. Then deploy the node again.';
+  'Check that the disk is there and has a driver: coldiron nodes show NODE lists what commissioning found. Then install it again: coldiron deploy NODE.';
 const UNITS = 'Log in and read the journal of the unit: journalctl -u UNIT. The network and disks come first.';
-const USER_DATA = 'Check the files of the node: coldiron render NODE, then cloud-init schema --config-file.';
+const USER_DATA =
+  'Check the files of the node: coldiron render NODE, then cloud-init schema --config-file. After a correction, install it again: coldiron deploy NODE.';
 const REACH = 'Check routing, firewall and VLAN between the machine and the address in the line.';
 const TLS =
   'Check the clock of the machine, and that the certificate of the appliance is the one this machine was given.';

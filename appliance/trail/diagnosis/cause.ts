@@ -3,7 +3,7 @@
 
 import type { EventKind } from '../../domain/events/event-table.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
-import { awaitsEnrollment, type FailedStep } from '../../domain/lifecycle.ts';
+import { awaitsEnrollment } from '../../domain/lifecycle.ts';
 import { fileOf, isTftpFile, type Seen, type TftpFailure } from './boot-events.ts';
 import type { Signs } from './signs.ts';
 import type { Stage } from './stages.ts';
@@ -28,7 +28,7 @@ export interface Finding {
   /** At least one. */
   readonly evidence: readonly Evidence[];
   readonly against?: readonly Evidence[];
-  /** Fills the placeholders of the templates. `{node}` is always known. */
+  /** Fills the placeholders of the templates. `{node}`, `{again}` and `{install}` are always known. */
   readonly values?: Readonly<Record<string, string>>;
 }
 
@@ -47,6 +47,8 @@ export interface Cause {
   readonly assess: (signs: Signs) => Finding | null;
   readonly reason: string;
   readonly nextStep: string;
+  /** The machine goes on by itself after the next step. Left out: where it needs a new start, the commands are added to the next step. */
+  readonly goesOn?: true;
   /** How to see that the next step worked; left out: the stage after `current` begins. */
   readonly verify?: string;
 }
@@ -99,20 +101,6 @@ export function loaderRunsText(one: NonNullable<Signs['loaderRuns']>): string {
 export const durationText = (time: Instant): string => {
   const seconds = Math.max(0, Math.round(time / 1000));
   return seconds < 120 ? `${seconds} s` : `${Math.round(time / MINUTE)} min`;
-};
-
-const AGAIN: Readonly<Record<FailedStep, string>> = {
-  commission: 'commission',
-  deploy: 'deploy',
-  enroll: 'token reissue',
-  drain: 'drain',
-  release: 'release',
-};
-/** The verb that repeats the failed step, or the work of its state. */
-export const again = ({ lifecycle: { failure, state } }: Pick<Signs, 'lifecycle'>): string => {
-  if (failure) return AGAIN[failure.step];
-  if (state === 'deploying' || state === 'releasing') return state === 'deploying' ? 'deploy' : 'release';
-  return 'commission';
 };
 
 /** Unknown placeholders stay as they are; a test requires that no cause leaves one. */

@@ -16,7 +16,8 @@ export interface DocumentedFault {
   readonly causes: readonly string[];
   /** The first answer, as text. */
   readonly answer: string;
-  readonly right: string;
+  readonly right: 'yes' | 'no' | 'not known';
+  readonly harmful: boolean;
   /** Whether the machine went on after the next step. */
   readonly recovered: string;
   readonly seconds: string;
@@ -101,19 +102,31 @@ const FAULTS_HEAD = `
 
 Each fault is injected into a real run of an emulated machine by \`npm run bench -- faults\`; the evidence of that run is kept in
 \`test/faults/recordings/\` and replayed by the tests. The first answer is the one to that evidence, by the causes above. The seconds are those from the
-stall to the right answer. After the next step the machine goes on, or there is nothing to recover.
+stall to the right answer. Then the fault is removed and the commands of the next step are run as they are printed: the machine goes on, or there is
+nothing to recover.
 `;
+
+/** Honest counts: what was not recorded counts neither as right nor as wrong. */
+function countsOf({ faults }: DocumentedFaults): string {
+  const count = (matches: (fault: DocumentedFault) => boolean): number => faults.filter(matches).length;
+  const recorded = count(({ right }) => right !== 'not known');
+  return [
+    `\nOf ${faults.length} faults, ${recorded} were injected and recorded, or the command that starts the work refused it with the reason.`,
+    `${count(({ right }) => right === 'yes')} of them are answered right at the first question, ${count(({ harmful }) => harmful)} harmfully.`,
+    `After the next step ${count(({ recovered }) => recovered === 'goes on')} went on and ${count(({ recovered }) => recovered === 'does not go on')} did not.\n`,
+  ].join('\n');
+}
 
 export const diagnosisDocument = (tested: DocumentedFaults): string =>
   [
     HEAD + Object.entries(STAGES).map(stageRow).join('\n'),
-    `\n## Causes\n\nWords in italics are filled in. The last column names the [faults](#faults) that the cause explains.\n`,
+    `\n## Causes\n\nWords in italics are filled in; *again* are the commands that start the work again in the state of the node. Where the machine\ndoes not go on by itself after the next step, these commands are added to it. The last column names the [faults](#faults) that the cause explains.\n`,
     head('cause', 'stages', 'reason', 'evidence', 'next step', 'fault tests'),
     ...[...CAUSES.filter(({ id }) => !id.startsWith('screen-')), ...FALLBACK_CAUSES].map(causeRow(tested)),
     CONSOLE_HEAD,
     head('signature', 'printed by', 'severity', 'meaning', 'next step', 'source', 'fault tests'),
     ...CONSOLE_SIGNATURES.map(signatureRow(tested)),
-    FAULTS_HEAD,
+    FAULTS_HEAD + countsOf(tested),
     head('fault', 'area', 'what is wrong', 'first answer', 'right', 'after the next step', 'seconds'),
     ...tested.faults.map(faultRow),
     '',

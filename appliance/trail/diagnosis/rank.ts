@@ -1,5 +1,6 @@
 // Orders the causes that were found: the most specific one that explains where the machine stopped comes first.
 
+import { again, installAgain, needsStart } from './again.ts';
 import { type Cause, CONFIDENCES, type Evidence, type Finding, filled } from './cause.ts';
 import type { Signs } from './signs.ts';
 import { STAGE_ORDER, STAGES } from './stages.ts';
@@ -48,7 +49,7 @@ function compared(one: Candidate, other: Candidate): number {
 const contradicted = ({ finding }: Candidate): boolean => (finding.against?.length ?? 0) > 0;
 
 function rendered({ cause, finding, explains: does }: Candidate, signs: Signs): RankedCause {
-  const values = { node: signs.hostname, ...finding.values };
+  const values = { node: signs.hostname, again: again(signs), install: installAgain(signs), ...finding.values };
   // A value may be a template with {node}.
   const text = (template: string): string => filled(filled(template, values), values);
   return {
@@ -58,9 +59,16 @@ function rendered({ cause, finding, explains: does }: Candidate, signs: Signs): 
     explains: does,
     evidence: finding.evidence,
     against: finding.against ?? [],
-    nextStep: text(cause.nextStep),
+    nextStep: text(withStart(cause, signs)),
     verify: text(cause.verify ?? usualVerification(signs)),
   };
+}
+
+/** Where a machine does not go on by itself after the cause is removed, the next step also starts it again. */
+function withStart({ nextStep, goesOn }: Cause, signs: Signs): string {
+  if (nextStep.includes('{again}') || !needsStart(signs, goesOn === true)) return nextStep;
+  const ends = /\.$/.test(nextStep) ? '' : '.';
+  return `${nextStep}${ends} Then start it again, unless it goes on by itself: {again}`;
 }
 
 function usualVerification({ current }: Signs): string {

@@ -150,7 +150,7 @@ export const APPLIANCE_FAULTS: readonly Fault[] = [
     stage: null,
     right: ['quarantined'],
     harmful: [...SECURE_BOOT_ADVICE],
-    recovery: { kind: 'again', steps: [{ do: 'coldiron', args: ['clear-quarantine', '$node', '--yes'] }] },
+    recovery: { kind: 'again' },
   },
   {
     id: 'bundle-not-used',

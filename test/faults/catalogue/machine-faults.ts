@@ -37,7 +37,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     stage: null,
     right: ['quarantined'],
     harmful: [...SECURE_BOOT_ADVICE],
-    recovery: { kind: 'again', steps: [{ do: 'coldiron', args: ['clear-quarantine', '$node', '--yes'] }] },
+    recovery: { kind: 'again' },
   },
   {
     id: 'frozen',

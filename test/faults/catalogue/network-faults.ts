@@ -32,7 +32,7 @@ export const NETWORK_FAULTS: readonly Fault[] = [
     machine: 'bios',
     inject: [COMMISSION, untilStep('inspect'), { do: 'pull-cable', seconds: 70 }],
     stage: null,
-    right: [],
+    right: ['connection-lost', 'session-silent'],
     harmful: ['powered-off', ...SECURE_BOOT_ADVICE],
     recovery: { kind: 'goes-on' },
   },

@@ -36,9 +36,15 @@ export const SYSTEM_FAULTS: readonly Fault[] = [
     machine: 'bios',
     inject: [{ do: 'from-next-power-on', clock: '2020-01-01' }, deploy('debian-12')],
     stage: 'first-boot',
-    right: ['node-clock-wrong', 'screen-agent-clock', 'enrolled-never'],
+    right: ['node-clock-wrong', 'screen-agent-clock'],
     harmful: ['boots-network-again', 'boot-file-damaged', ...SECURE_BOOT_ADVICE],
-    recovery: { kind: 'again' },
+    recovery: {
+      kind: 'steps',
+      steps: [
+        { do: 'press', button: 'off' },
+        { do: 'press', button: 'on' },
+      ],
+    },
   },
   {
     id: 'user-data-broken',

@@ -13,7 +13,7 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
     looksFor: 'a full disk of the appliance, or a store that cannot be written',
     assess: (signs) => ownProblem(signs, ['disk-full', 'store-failing'], () => 'certain'),
     reason: 'the appliance cannot record anything: {words}',
-    nextStep: '{to_do}',
+    nextStep: 'Free space on the disk of the appliance, or repair its file system. What it holds: {to_do}',
     verify: 'coldiron check reports no problem, and {node} goes on by itself.',
   },
   {

@@ -2,7 +2,7 @@
 
 import { instantText, SECOND } from '../../../domain/instant.ts';
 import { runsSession } from '../../../domain/lifecycle.ts';
-import { again, type Cause, durationText, type Evidence, fact, found, isIn, later, seen, stoppedIn } from '../cause.ts';
+import { type Cause, durationText, type Evidence, fact, found, isIn, later, seen, stoppedIn } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const POWER_CAUSES: readonly Cause[] = [
@@ -45,24 +45,17 @@ export const POWER_CAUSES: readonly Cause[] = [
     specificity: 3,
     looksFor: 'a BMC that reports the power as off while the machine should work',
     assess: (signs) => {
-      const { bmc, lifecycle, current } = signs;
+      const { bmc, current } = signs;
       if (bmc?.power !== 'off' || !isExpectedOn(signs)) return null;
       // Right after the command it may still be off.
       if (isIn(signs, 'power') && !current?.overdue) return null;
-      return found(
-        'certain',
-        [
-          fact('bmc', 'its BMC reports that the power is off'),
-          ...bmc.log.slice(-2).map(({ at, message }) => fact('bmc', message, at)),
-        ],
-        {
-          verb: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? 'power' : again(signs),
-          argument: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? ' on' : '',
-        },
-      );
+      return found('certain', [
+        fact('bmc', 'its BMC reports that the power is off'),
+        ...bmc.log.slice(-2).map(({ at, message }) => fact('bmc', message, at)),
+      ]);
     },
     reason: '{node} is switched off: it lost its power, or somebody switched it off',
-    nextStep: 'Find out why (coldiron sel {node}), then start it again: coldiron {verb} {node}{argument}',
+    nextStep: 'Find out why (coldiron sel {node}), then start it again: {again}',
     verify: 'coldiron power {node} status says on.',
   },
   {
@@ -131,6 +124,7 @@ export const POWER_CAUSES: readonly Cause[] = [
     },
     reason: '{node} must be started by hand: it has no BMC, or the appliance may not use it',
     nextStep: '{to_do}.',
+    goesOn: true,
   },
   {
     id: 'no-discover',
@@ -170,12 +164,11 @@ export const FALLBACK_CAUSES: readonly Cause[] = [
         ? found('possible', [fact('appliance', lifecycle.failure.reason, lifecycle.since)], {
             step: lifecycle.failure.step,
             because: lifecycle.failure.reason,
-            verb: again(signs),
           })
         : null;
     },
     reason: '{node} failed at {step}: {because}',
-    nextStep: 'Fix the cause, then run: coldiron {verb} {node}',
+    nextStep: 'Fix the cause, then run: {again}',
   },
   {
     id: 'overdue',

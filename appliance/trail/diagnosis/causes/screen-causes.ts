@@ -62,18 +62,21 @@ const causeOf = ({ id, severity, stage, means, advice }: ConsoleSignature): Caus
   },
   reason: `{node} reports on its screen: ${means}`,
   nextStep: advised(advice),
+  // The service OS repeats what failed; at the first boot nothing is started again from here.
+  ...(stage === 'service-os' && { goesOn: true as const }),
 });
 
 /** The table names the node as NODE. */
 function advised(advice: string): string {
-  const step = advice.replace(/\bNODE\b/g, '{node}');
+  const step = advice.replace(/coldiron deploy NODE/g, '{install}').replace(/\bNODE\b/g, '{node}');
   return step.includes('coldiron') ? step : `${step} The whole screen: coldiron console {node} --last`;
 }
 
 /** Notes are part of ordinary boots. */
-export const SCREEN_CAUSES: readonly Cause[] = CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note').map(
-  causeOf,
-);
+const STATED = CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note');
+/** Lines that name what is wrong. */
+export const SCREEN_CAUSES: readonly Cause[] = STATED.filter(({ id }) => !CONSEQUENCES.has(id)).map(causeOf);
+export const SCREEN_CONSEQUENCES: readonly Cause[] = STATED.filter(({ id }) => CONSEQUENCES.has(id)).map(causeOf);
 
 /** Printed since the machine entered the stage that it is in. A line before that did not stop it. */
 function lastMatch({ seen: events, current, timeline }: Signs, signature: string): Seen<'console.matched'> | null {

@@ -2,7 +2,7 @@
 
 import { instantText } from '../../../domain/instant.ts';
 import type { Seen } from '../boot-events.ts';
-import { again, type Cause, durationText, fact, found, isIn, seen, stepMessage } from '../cause.ts';
+import { type Cause, durationText, fact, found, isIn, seen, stepMessage } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 import { STAGES } from '../stages.ts';
 
@@ -15,7 +15,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^choose-disk/),
     reason: 'no disk of {node} matches the storage selector: {message}',
     nextStep:
-      'Compare its disks (coldiron nodes show {node}) with `storage` of its profile; select the disk by its id. If a disk was changed, record it first: coldiron commission {node}. Then run: coldiron {verb} {node}',
+      'Compare its disks (coldiron nodes show {node}) with `storage` of its profile; select the disk by its id. If a disk was changed, record it first: coldiron commission {node}. Then run: {again}',
   },
   {
     id: 'disk-too-small',
@@ -25,7 +25,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^write-image/, /No space left on device|is smaller than/i),
     reason: 'the disk of {node} is smaller than the image: {message}',
     nextStep:
-      'Compare the sizes of its disks (coldiron nodes show {node}) with the image; choose another disk in `storage` of its profile, or a smaller image. If a disk was changed, record it first: coldiron commission {node}. Then run: coldiron {verb} {node}',
+      'Compare the sizes of its disks (coldiron nodes show {node}) with the image; choose another disk in `storage` of its profile, or a smaller image. If a disk was changed, record it first: coldiron commission {node}. Then run: {again}',
   },
   {
     id: 'call-home-failed',
@@ -35,7 +35,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^rehearse/),
     reason: 'with its final network configuration {node} cannot reach the appliance: {message}',
     nextStep:
-      'Check the addresses, VLANs and routes of its links in the inventory, and its switch ports. Then run: coldiron {verb} {node}',
+      'Check the addresses, VLANs and routes of its links in the inventory, and its switch ports. Then run: {again}',
   },
   {
     id: 'image-hash-wrong',
@@ -45,7 +45,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     assess: (signs) => failedStep(signs, /^(?:check-image-sum|verify-image)$/),
     reason: 'the image differs from the one in the profile: {message}',
     nextStep:
-      'Verify the image (coldiron assets verify) and its sha256 in the profile. If they match, test the disk and the memory. Then run: coldiron {verb} {node}',
+      'Verify the image (coldiron assets verify) and its sha256 in the profile. If they match, test the disk and the memory. Then run: {again}',
   },
   {
     id: 'step-failed',
@@ -54,7 +54,7 @@ export const SESSION_CAUSES: readonly Cause[] = [
     looksFor: 'any other failed step of the service OS',
     assess: (signs) => failedStep(signs, /./),
     reason: '{step} failed: {message}',
-    nextStep: 'Read its log (coldiron trail {node} --json), fix the cause, then run: coldiron {verb} {node}',
+    nextStep: 'Read its log (coldiron trail {node} --json), fix the cause, then run: {again}',
   },
   {
     id: 'restarted',
@@ -66,13 +66,11 @@ export const SESSION_CAUSES: readonly Cause[] = [
       return lifecycle.failure && restarted
         ? found('certain', seen(restarted, `it restarted: ${lifecycle.failure.reason}`), {
             because: lifecycle.failure.reason,
-            verb: again(signs),
           })
         : null;
     },
     reason: '{node} restarted before its work was done: {because}',
-    nextStep:
-      'Find out who restarted it, or whether it lost power (coldiron sel {node}). Then run: coldiron {verb} {node}',
+    nextStep: 'Find out who restarted it, or whether it lost power (coldiron sel {node}). Then run: {again}',
   },
   {
     id: 'connection-lost',
@@ -191,6 +189,5 @@ function failedStep(signs: Signs, step: RegExp, message: RegExp = /(?:)/) {
   return found('certain', seen(one, `${one.data.step} failed: ${stepMessage(one)}`), {
     step: one.data.step,
     message: stepMessage(one),
-    verb: again(signs),
   });
 }

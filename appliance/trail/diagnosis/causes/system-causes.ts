@@ -3,7 +3,7 @@
 import { ipxeErrorText } from '../../../domain/ipxe-error.ts';
 import { runsSession } from '../../../domain/lifecycle.ts';
 import { fileOf } from '../boot-events.ts';
-import { again, type Cause, found, later, seen, stoppedIn, transferFailure } from '../cause.ts';
+import { type Cause, found, later, seen, stoppedIn, transferFailure } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const SYSTEM_CAUSES: readonly Cause[] = [
@@ -46,6 +46,7 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
     reason: 'the service OS of {node} has an address, but cannot reach the appliance',
     nextStep:
       'Check that machines on this network reach TCP {where}: firewall and routes. The last lines of its screen name what it tried: coldiron console {node} --last',
+    goesOn: true,
   },
   {
     id: 'system-not-started',
@@ -76,12 +77,11 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
         {
           stage: stage ?? 'an unknown stage',
           error: errno === undefined ? 'unknown' : ipxeErrorText(errno),
-          verb: again(signs),
         },
       );
     },
     reason: 'the boot loader of {node} failed at {stage}, iPXE error {error}',
-    nextStep: 'Verify the boot files (coldiron assets verify), then run: coldiron {verb} {node}',
+    nextStep: 'Verify the boot files (coldiron assets verify), then run: {again}',
   },
   {
     id: 'sent-elsewhere',
