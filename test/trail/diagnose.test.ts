@@ -128,6 +128,19 @@ describe('diagnose', () => {
     expect(first(7, 'absent')).toBe('boot-file-damaged');
   });
 
+  it('reports a damaged service OS before the machine needs it, if it is for its processor', () => {
+    const damaged = (cpu: string): ApplianceProblem => ({
+      ...{ id: 'boot-file-damaged', subject: `images/service-os-${cpu}/kernel`, words: 'it is of no type that boots' },
+      ...{ since: T0, nextStep: 'coldiron assets build', what: 'service OS', architectures: [cpu] },
+    });
+    const first = (cpu: string) =>
+      diagnosisOf([BEGUN, [5, 'dhcp.discover', { ...FIRMWARE, architecture: 0 }], OFFER, REQUEST, ACK, LOADER], {
+        facts: { appliance: [damaged(cpu)] },
+      });
+    expect(first('x86_64')).toMatchObject({ id: 'boot-file-damaged', confidence: 'likely' });
+    expect(first('arm64')?.id).toBe('loader-not-running');
+  });
+
   it.each([...CONSEQUENCES])('reports the line %s on the screen after the cause that it follows from', (id) => {
     const line: Observed = [240, 'console.matched', { signature: id, stage: 'firmware', line: 'No bootable device.' }];
     const causes = (observed: readonly Observed[]) =>

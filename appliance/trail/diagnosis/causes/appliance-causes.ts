@@ -1,6 +1,7 @@
 // Causes on the appliance: its files, disk, store, listeners and clock.
 
 import type { ApplianceProblem } from '../../../domain/appliance-problem.ts';
+import { CLIENT_ARCHITECTURES } from '../../../domain/architecture.ts';
 import { type Cause, type Confidence, type Finding, fact, found } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 import type { Stage } from '../stages.ts';
@@ -21,11 +22,12 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
     stages: ['address', 'loader', 'script', 'images', 'start'],
     specificity: 3,
     looksFor:
-      'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
+      'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage or, of the service OS, later',
     assess: (signs) =>
-      ownProblem(signs, ['boot-file-damaged', 'boot-file-missing'], (problem) =>
-        isNeededNow(signs, problem) ? 'certain' : null,
-      ),
+      ownProblem(signs, ['boot-file-damaged', 'boot-file-missing'], (problem) => {
+        if (isNeededNow(signs, problem)) return 'certain';
+        return isNeededLater(signs, problem) ? 'likely' : null;
+      }),
     reason: 'a boot file of this appliance is not usable: {words}',
     nextStep: '{to_do}',
     verify: 'coldiron assets verify reports no problem.',
@@ -96,6 +98,14 @@ function isNeededNow(signs: Signs, problem: ApplianceProblem): boolean {
   const asset = script?.kind === 'http.script' ? script.data.asset : undefined;
   // The running service OS fetches only the image of the profile, which its own steps check.
   return stage !== 'work' && (asset === undefined || subject.split('/')[1] === asset.split('/')[1]);
+}
+
+/** The service OS for its processor: its boot cannot succeed, wherever it is now. */
+function isNeededLater({ current, firmwareDiscover }: Signs, problem: ApplianceProblem): boolean {
+  if (current?.stage !== 'address' && current?.stage !== 'loader') return false;
+  const code = firmwareDiscover?.data.architecture;
+  const cpu = code == null ? null : CLIENT_ARCHITECTURES.get(code)?.cpu;
+  return cpu != null && problem.subject.startsWith(`images/service-os-${cpu}/`);
 }
 
 /** The loader that it was offered, or that shim loads next; without an offered file, any loader for its architecture. */
