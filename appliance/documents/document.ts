@@ -9,9 +9,9 @@ export type ReadDocument =
   /** One line that starts with the file name, followed by line:column if known. */
   | { readonly ok: false; readonly problem: string };
 
-/** Ten thousand nodes are 4 MB. A much larger file is a mistake, and would be in memory several times. */
-const MAX_FILE_BYTES = 32 * 1024 * 1024;
-/** Ten thousand nodes are 250,000 values. */
+/** A hundred thousand nodes are 47 MB. A much larger file is a mistake, and would be in memory several times. */
+const MAX_FILE_BYTES = 128 * 1024 * 1024;
+/** A hundred thousand nodes are 2,500,000 values. */
 const MAX_EXPANDED = 4_000_000;
 const MAX_DEPTH = 1000;
 

@@ -17,8 +17,8 @@ export const SITE_OPERATIONS = {
     summary: 'Apply inventory sources, all or nothing; dry_run only plans',
     errors: ['invalid_inventory', 'conflict', 'node_in_use'],
     etag: 'declared_revision',
-    // 10,000 nodes are about 4 MiB of JSON.
-    bodyLimit: 32 * MEBIBYTE,
+    // 100,000 nodes are about 45 MiB of JSON.
+    bodyLimit: 128 * MEBIBYTE,
     write: { ...WRITES, precondition: 'inventory', idempotent: true },
     cli: 'apply',
   },

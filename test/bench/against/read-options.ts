@@ -30,7 +30,7 @@ export const USAGE = `usage: npm run bench -- NAME…                          r
        npm run bench -- NAME… --against REV [--rounds N] [--dirty]
        npm run bench -- faults [ID…] [--record] [--no-recovery] [--minutes=N]   in a virtual rack
        npm run bench -- all [--against REV] [--rounds N]   one table in Markdown
-  NAME      one of ${Object.keys(PRINTED).sort().join(', ')}; fuzz=COUNT sets the number of inputs
+  NAME      one of ${Object.keys(PRINTED).sort().join(', ')}; fuzz=COUNT sets the number of inputs, apply=COUNT of nodes
   all       ${ALL.join(', ')}
   --against also measure the tree of this commit, alternating with this one
   --rounds  how often each is measured, ${DEFAULT_ROUNDS} unless said otherwise
