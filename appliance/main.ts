@@ -46,9 +46,9 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems, media });
     const runTimes = openRunTimes(foundation);
     const tasks = nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems });
-    const { bootPort } = boot;
+    const { bootPort, discovery } = boot;
     const onboarding = openOnboarding(foundation, {
-      ...{ work: tasks, commands, bmcs, enrollment, runTimes, servers, bootPort, applianceProblems },
+      ...{ work: tasks, commands, bmcs, enrollment, runTimes, servers, bootPort, applianceProblems, discovery },
       contactAt: nodes.contactAt,
     });
     const api = await openApi(foundation, {

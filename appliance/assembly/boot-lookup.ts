@@ -37,6 +37,7 @@ export interface BootLookup {
   readonly interfaceIndex: ReturnType<typeof interfaceIndexes>;
   readonly onFinding: ReturnType<typeof quarantineOn>;
   readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
+  readonly discovery: Pick<Discovery, 'expect'>;
   /** Orders are opened after this lookup, which checks them; until then nothing starts. */
   readonly useOrders: (orders: Pick<WorkOrders, 'problem'>) => void;
 }
@@ -80,6 +81,6 @@ export async function openBootLookup(foundation: Foundation, commands: MachineCo
   };
   return {
     ...{ assetFolder, library, images, resolver, dhcp, addresses, bootPort, interfaceIndex },
-    ...{ onFinding, onUnknown, useOrders },
+    ...{ onFinding, onUnknown, useOrders, discovery },
   };
 }

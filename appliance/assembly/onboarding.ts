@@ -11,6 +11,7 @@ import type { NodeWork } from '../provisioning/node-work.ts';
 import type { NodeService } from '../servers/node-api/node-service.ts';
 import { diagnose } from '../trail/diagnose.ts';
 import type { RunTimes } from '../trail/run-times.ts';
+import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 import type { SelfCheck } from './self-check.ts';
@@ -23,6 +24,7 @@ interface OnboardingParts extends Pick<SelfCheck, 'applianceProblems'>, Pick<Nod
   readonly runTimes: RunTimes;
   readonly servers: Pick<BootServers, 'bootContract'>;
   readonly bootPort: number;
+  readonly discovery: BootLookup['discovery'];
 }
 
 export interface OnboardingService {
@@ -33,7 +35,8 @@ export interface OnboardingService {
 
 export function openOnboarding(foundation: Foundation, parts: OnboardingParts): OnboardingService {
   const { store, fleet, clock, newId, logger, stops } = foundation;
-  const { work, commands, bmcs, enrollment, runTimes, servers, bootPort, applianceProblems, contactAt } = parts;
+  const { work, commands, bmcs, enrollment, runTimes, servers, bootPort, applianceProblems, contactAt, discovery } =
+    parts;
   const situation = { store, fleet, bmc: bmcs, clock, applianceProblems, runTimes, bootPort, enrollment, contactAt };
   const native = new NativeProvider({
     ...{ store, fleet, work, commands, newId, applianceProblems },
@@ -53,6 +56,7 @@ export function openOnboarding(foundation: Foundation, parts: OnboardingParts): 
     now: clock.now,
     providerOf: () => native.name,
   });
+  discovery.expect(() => runner.discovering);
   stops.add(() => runner.stop());
   return { onboardings, start: () => runner.start() };
 }

@@ -1,5 +1,6 @@
 // The interface of every BMC (baseboard management controller) driver, and what each verb guarantees.
 
+import type { Mac } from '../domain/mac.ts';
 import type { Secret } from '../domain/secret.ts';
 
 /** `unknown`: the BMC does not know, or it was not queried. */
@@ -59,6 +60,12 @@ export interface BmcIdentity {
   readonly serial: string | null;
 }
 
+/** A network card of the machine. `unknown`: the BMC does not say whether it has a link. */
+export interface NetworkCard {
+  readonly mac: Mac;
+  readonly link: 'up' | 'down' | 'unknown';
+}
+
 /** The machine's serial console, in both directions. The iteration ends when either side closes it. */
 export interface BmcConsole extends AsyncIterable<Uint8Array> {
   write(characters: Uint8Array): void;
@@ -73,6 +80,8 @@ export interface BmcConsole extends AsyncIterable<Uint8Array> {
 export interface Bmc {
   /** Read-only. */
   identity(): Promise<BmcIdentity>;
+  /** The cards of the machine, without the BMC's own. Read-only. Empty: the BMC does not know them. */
+  networkCards(): Promise<NetworkCard[]>;
   /** Read-only. */
   powerState(): Promise<PowerState>;
   /** Afterwards the machine is on. No effect when it is on already. */

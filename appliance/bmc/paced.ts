@@ -11,6 +11,7 @@ export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
     gate.pass({ verb, credential, changes: true }, work);
   return {
     identity: () => read('identity', () => bmc.identity()),
+    networkCards: () => read('networkCards', () => bmc.networkCards()),
     powerState: () => read('powerState', () => bmc.powerState()),
     powerOn: () => change('powerOn', () => bmc.powerOn()),
     powerOff: () => change('powerOff', () => bmc.powerOff()),

@@ -23,6 +23,7 @@ export function recorderBmc(write: (action: RecordedAction) => void): Bmc {
   const record = async (action: RecordedAction): Promise<void> => write(action);
   return {
     identity: async () => ({ vendor: 'unknown', product: 'unknown', firmware: 'unknown', serial: null }),
+    networkCards: async () => [],
     powerState: async () => 'unknown',
     powerOn: () => record('power-on'),
     powerOff: () => record('power-off'),

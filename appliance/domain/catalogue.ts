@@ -8,7 +8,7 @@ import type { Ipv4 } from './ipv4.ts';
 import type { EnrollmentMode } from './machine.ts';
 import type { DomainName, Hostname, ObjectName } from './names.ts';
 import type { OnboardingSettings } from './onboarding.ts';
-import type { Account, DiskImage, RoceLink, Storage } from './system.ts';
+import type { Account, DiskImage, RoceLink, SiteBootstrap, Storage } from './system.ts';
 
 export interface Sku {
   readonly name: ObjectName;
@@ -88,6 +88,8 @@ export interface Profile {
   readonly cabling: CablingPolicy;
   /** In addition to the accounts of the site; one of the same name overrides the site's. */
   readonly accounts: readonly Account[];
+  /** Runs at the first boot in place of the site's script. Null: the site's. */
+  readonly bootstrap: SiteBootstrap | null;
   /** What its onboarding runs do differently from those of the site. */
   readonly onboarding: OnboardingSettings;
 }
@@ -110,6 +112,7 @@ export const PROFILE_DEFAULTS = {
   requiredPcrs: [],
   cabling: 'warn',
   accounts: [],
+  bootstrap: null,
   onboarding: {},
 } as const satisfies Partial<Profile>;
 

@@ -28,6 +28,8 @@ export interface EventFrame {
   readonly actor: Actor;
   readonly machine: MachineId | null;
   readonly correlationId: string | null;
+  /** The onboarding run of its machine, which the store adds while one is open. Absent: none. */
+  readonly onboarding?: string;
 }
 
 /** An event of one of these kinds, with its data as `EVENT_TABLE` defines it. */

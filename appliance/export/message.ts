@@ -42,7 +42,7 @@ const MOST_DATA = 32 * 1024;
 export const severityOf = (kind: string): Severity => eventRow(kind)?.severity ?? 'info';
 
 export function messageOf(event: StoredEvent, stream: string, lookUp: NodeLookup): ExportMessage {
-  const { seq, at, kind, actor, machine, correlationId, data } = event;
+  const { seq, at, kind, actor, machine, correlationId, onboarding, data } = event;
   const node = machine === null ? null : lookUp(machine);
   const safe = safeJson(data);
   return {
@@ -55,7 +55,7 @@ export function messageOf(event: StoredEvent, stream: string, lookUp: NodeLookup
     sentence: maskSecrets(eventSentence(event)),
     labels: {
       site_id: node?.site ?? null,
-      onboarding_id: textIn(data, 'onboarding'),
+      onboarding_id: onboarding ?? textIn(data, 'onboarding'),
       node_id: machine,
       maas_system_id: textIn(data, 'maas_system_id'),
       hostname: node?.hostname ?? null,

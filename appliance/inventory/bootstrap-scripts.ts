@@ -1,5 +1,5 @@
-// Inlines bootstrap scripts. A site's script is a file next to the inventory file that references it. Both are read together, so
-// that later steps have the script text, and the API cannot be used to read files of the appliance.
+// Inlines bootstrap scripts. The script of a site or a profile is a file next to the inventory file that references it. Both are read
+// together, so that later steps have the script text, and the API cannot be used to read files of the appliance.
 
 import { dirname, resolve } from 'node:path';
 import { readText } from '../documents/document.ts';
@@ -15,29 +15,46 @@ export interface InlinedScripts {
   readonly problems: readonly string[];
 }
 
+/** Who may have a script. */
+const OWNERS = ['sites', 'profiles'] as const;
+
 /** `file` is the file of `document`; paths in it are relative to its folder. */
 export async function inlineScripts(document: unknown, file: string): Promise<InlinedScripts> {
-  const sites = isMapping(document) ? document.sites : undefined;
-  if (!isMapping(document) || !Array.isArray(sites)) return { value: document, scripts: [], problems: [] };
+  if (!isMapping(document)) return { value: document, scripts: [], problems: [] };
   const scripts: string[] = [];
   const problems: string[] = [];
-  const inlined: unknown[] = [];
-  for (const [at, site] of sites.entries()) {
-    const bootstrap: unknown = isMapping(site) ? site.bootstrap : undefined;
-    if (!isMapping(site) || !isMapping(bootstrap) || typeof bootstrap.script_file !== 'string') {
-      inlined.push(site);
-      continue;
+  const lists: Record<string, readonly unknown[]> = {};
+  for (const owners of OWNERS) {
+    const list = document[owners];
+    if (!Array.isArray(list)) continue;
+    const inlined: unknown[] = [];
+    for (const [at, owner] of list.entries()) {
+      const read = await inlineScript(owner, `${file}: ${owners}[${at}].bootstrap`, dirname(file));
+      inlined.push(read.value);
+      scripts.push(...read.scripts);
+      problems.push(...read.problems);
     }
-    const { script_file: path, ...rest } = bootstrap;
-    const field = `${file}: sites[${at}].bootstrap`;
-    if (Object.hasOwn(rest, 'script')) problems.push(`${field}: has both script and script_file`);
-    const script = resolve(dirname(file), path);
-    const text = await readText(script, MAX_SCRIPT_BYTES);
-    if (typeof text !== 'string') problems.push(`${field}.script_file: ${path}: ${text.problem}`);
-    scripts.push(script);
-    inlined.push({ ...site, bootstrap: { ...rest, script: text } });
+    lists[owners] = inlined;
   }
-  return { value: { ...document, sites: inlined }, scripts, problems };
+  return { value: { ...document, ...lists }, scripts, problems };
+}
+
+async function inlineScript(owner: unknown, field: string, folder: string): Promise<InlinedScripts> {
+  const bootstrap: unknown = isMapping(owner) ? owner.bootstrap : undefined;
+  if (!isMapping(owner) || !isMapping(bootstrap) || typeof bootstrap.script_file !== 'string') {
+    return { value: owner, scripts: [], problems: [] };
+  }
+  const { script_file: path, ...rest } = bootstrap;
+  const script = resolve(folder, path);
+  const text = await readText(script, MAX_SCRIPT_BYTES);
+  return {
+    value: { ...owner, bootstrap: { ...rest, script: text } },
+    scripts: [script],
+    problems: [
+      ...(Object.hasOwn(rest, 'script') ? [`${field}: has both script and script_file`] : []),
+      ...(typeof text === 'string' ? [] : [`${field}.script_file: ${path}: ${text.problem}`]),
+    ],
+  };
 }
 
 const isMapping = (value: unknown): value is Mapping =>

@@ -119,6 +119,7 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   requiredPcrs: profile.values('required_pcrs', []),
   cabling: profile.value('cabling', PROFILE_DEFAULTS.cabling),
   accounts: declareAccounts(profile),
+  bootstrap: declareBootstrap(profile),
   onboarding: declareOnboarding(profile),
 });
 

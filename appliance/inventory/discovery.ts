@@ -7,13 +7,14 @@ import type { NewEvent } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import { lifeIn } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
-import { type MachineSpec, NODE_DEFAULTS, parseMachineId } from '../domain/machine.ts';
+import { type Machine, type MachineSpec, NODE_DEFAULTS, parseMachineId } from '../domain/machine.ts';
 import { parseHostname } from '../domain/names.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { mustParse } from '../domain/parsed.ts';
-import type { Store } from '../store/store.ts';
+import type { InventoryWrites, Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 
+/** Besides those that onboarding runs wait for. */
 const MAX_PER_MINUTE = 60;
 const MAX_DISCOVERED = 2000;
 
@@ -32,22 +33,50 @@ export class Discovery {
   #queue: Promise<void> = Promise.resolve();
   #minute = 0;
   #countThisMinute = 0;
+  #awaited = (): number => 0;
 
   constructor(deps: DiscoveryDeps) {
     this.#deps = deps;
   }
 
-  /** Adds the machine unless it is known. Never fails: the machine waits for its reply. */
+  /** How many undeclared machines somebody waits for: so many more may be added in a minute. */
+  expect(awaited: () => number): void {
+    this.#awaited = awaited;
+  }
+
+  /**
+   * Adds the machine unless it is known. One that was added without its serial number, which not every packet has, gets it. Never fails: the
+   * machine waits for its reply.
+   */
   async seen(facts: ClientFacts, network: SiteNetwork): Promise<void> {
     const { fleet } = this.#deps;
     const { mac, uuid } = facts;
     if (mac === null || network.unknown === 'ignore') return;
     // A removed machine is not added again until an operator declares it.
-    if (fleet.machineByMac(mac) !== null || fleet.removedMachine(mac, uuid) !== null) return;
-    if (this.#inProgress.has(mac) || !this.#isWithinLimits()) return;
+    const known = fleet.machineByMac(mac);
+    if (known === null && fleet.removedMachine(mac, uuid) !== null) return;
+    if (known !== null && !lacksSerial(known, facts)) return;
+    if (this.#inProgress.has(mac) || (known === null && !this.#isWithinLimits())) return;
     this.#inProgress.add(mac);
-    this.#queue = this.#queue.then(() => this.#add(mac, facts, network));
+    const work = known === null ? () => this.#add(mac, facts, network) : () => this.#learn(mac, facts);
+    this.#queue = this.#queue.then(work);
     await this.#queue;
+  }
+
+  async #learn(mac: Mac, facts: ClientFacts): Promise<void> {
+    const { fleet, log } = this.#deps;
+    try {
+      await this.#written(() => {
+        const known = fleet.machineByMac(mac);
+        if (known === null || !lacksSerial(known, facts)) return null;
+        const { id, version, source, spec } = known;
+        return { changeMachines: [{ id, version, source, spec: { ...spec, serial: facts.serial } }] };
+      });
+    } catch (error) {
+      log.error({ err: error, mac }, 'the serial number of a discovered machine could not be saved');
+    } finally {
+      this.#inProgress.delete(mac);
+    }
   }
 
   async #add(mac: Mac, { uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
@@ -81,9 +110,8 @@ export class Discovery {
   }
 
   async #write(spec: MachineSpec, network: SiteNetwork): Promise<void> {
-    const { store, fleet, now, newId } = this.#deps;
-    let { declaredRevision } = fleet.at;
-    for (let attempt = 1; ; attempt++) {
+    const { now, newId } = this.#deps;
+    await this.#written(() => {
       const id = mustParse(parseMachineId(newId()));
       const at = now();
       const mac = spec.interfaces[0]?.mac ?? null;
@@ -95,17 +123,24 @@ export class Discovery {
         correlationId: null,
         data: { mac, network: network.name },
       };
+      return {
+        createMachines: [{ id, spec, source: 'network', lifecycle: lifeIn('discovered', at) }],
+        events: [event],
+      };
+    });
+  }
+
+  /** Decided again when another writer was first. Null: there is nothing to write. */
+  async #written(decide: () => Partial<InventoryWrites> | null): Promise<void> {
+    const { store, fleet } = this.#deps;
+    let { declaredRevision } = fleet.at;
+    for (let attempt = 1; ; attempt++) {
+      const writes = decide();
+      if (writes === null) return;
       try {
-        await store.writeInventory({
-          declaredRevision,
-          putCatalogue: [],
-          dropCatalogue: [],
-          createMachines: [{ id, spec, source: 'network', lifecycle: lifeIn('discovered', at) }],
-          changeMachines: [],
-          removeMachines: [],
-          events: [event],
-          audit: [],
-        });
+        const catalogue = { putCatalogue: [], dropCatalogue: [] };
+        const machines = { createMachines: [], changeMachines: [], removeMachines: [] };
+        await store.writeInventory({ declaredRevision, ...catalogue, ...machines, events: [], audit: [], ...writes });
         return;
       } catch (error) {
         const conflict = error instanceof ColdironError && error.code === 'version_conflict';
@@ -123,14 +158,13 @@ export class Discovery {
       this.#countThisMinute = 0;
     }
     this.#countThisMinute += 1;
-    if (this.#countThisMinute === MAX_PER_MINUTE + 1)
-      log.warn(
-        { per_minute: MAX_PER_MINUTE },
-        'too many unknown machines: those over the limit are not added to the inventory',
-      );
-    if (this.#countThisMinute > MAX_PER_MINUTE) return false;
-    let listed = 0;
-    for (const machine of fleet.machines()) if (machine.lifecycle.state === 'discovered') listed += 1;
-    return listed < MAX_DISCOVERED;
+    const most = MAX_PER_MINUTE + this.#awaited();
+    if (this.#countThisMinute === most + 1)
+      log.warn({ per_minute: most }, 'too many unknown machines: those over the limit are not added to the inventory');
+    if (this.#countThisMinute > most) return false;
+    return fleet.discovered().size < MAX_DISCOVERED;
   }
 }
+
+const lacksSerial = ({ lifecycle, spec }: Machine, { serial }: ClientFacts): boolean =>
+  lifecycle.state === 'discovered' && spec.serial === null && serial !== null;

@@ -31,7 +31,13 @@ export type NetworkDraft = DraftWith<
 export type SkuDraft = DraftWith<Sku, { minimum: Maybe<Draft<HardwareMinimum>> }>;
 export type ProfileDraft = DraftWith<
   Profile,
-  { skus: Items<ObjectName>; accounts: Items<AccountDraft>; storage: Maybe<StorageDraft>; image: Maybe<ImageDraft> }
+  {
+    skus: Items<ObjectName>;
+    accounts: Items<AccountDraft>;
+    storage: Maybe<StorageDraft>;
+    image: Maybe<ImageDraft>;
+    bootstrap: Maybe<Draft<SiteBootstrap>>;
+  }
 >;
 export type ClusterDraft = DraftWith<Cluster, { bootstrap: Items<string> }>;
 export type RoceDraft = DraftWith<RoceAssignment, { links: Items<Draft<RoceLink>> }>;

@@ -19,6 +19,8 @@ export class Fleet {
   readonly #byUuid = new Map<ChassisUuid, Machine>();
   readonly #byHostname = new Map<Hostname, Machine>();
   readonly #byAddress = new Map<Ipv4, Machine>();
+  readonly #byBmc = new Map<Ipv4, Machine>();
+  readonly #discovered = new Map<MachineId, Machine>();
   readonly #removed = new Map<MachineId, Machine>();
   readonly #removedByMac = new Map<Mac, Machine>();
   readonly #removedByUuid = new Map<ChassisUuid, Machine>();
@@ -28,6 +30,7 @@ export class Fleet {
   readonly #profiles = new Map<ObjectName, Profile>();
   readonly #clusters = new Map<ObjectName, Cluster>();
   #roce: readonly RoceAssignment[] = [];
+  readonly #roceByHost = new Map<string, RoceAssignment>();
   #longestPrefixFirst: readonly SiteNetwork[] = [];
   #sources: ReadonlyMap<string, string> = new Map();
   #at: Revisions = { revision: 0, declaredRevision: 0 };
@@ -35,6 +38,7 @@ export class Fleet {
 
   replace(inventory: Inventory): void {
     for (const index of [this.#byId, this.#byMac, this.#byUuid, this.#byHostname, this.#byAddress]) index.clear();
+    for (const index of [this.#byBmc, this.#discovered]) index.clear();
     for (const index of [this.#removed, this.#removedByMac, this.#removedByUuid]) index.clear();
     this.#replaceCatalogue(inventory);
     this.#sources = inventory.sources;
@@ -148,10 +152,13 @@ export class Fleet {
     return this.#byAddress.get(address) ?? null;
   }
 
-  /** Called rarely, so there is no index. */
   machineByBmc(address: Ipv4): Machine | null {
-    for (const machine of this.#byId.values()) if (machine.spec.bmc?.address === address) return machine;
-    return null;
+    return this.#byBmc.get(address) ?? null;
+  }
+
+  /** Undeclared machines that nobody has accepted yet, the oldest first. */
+  discovered(): ReadonlyMap<MachineId, Machine> {
+    return this.#discovered;
   }
 
   site(name: ObjectName): Site | null {
@@ -191,6 +198,11 @@ export class Fleet {
     return this.#profiles.values();
   }
 
+  /** The high-speed links that are assigned to a host. */
+  roceOf(site: string, hostname: string): RoceAssignment | null {
+    return this.#roceByHost.get(`${site} ${hostname}`) ?? null;
+  }
+
   cluster(name: ObjectName): Cluster | null {
     return this.#clusters.get(name) ?? null;
   }
@@ -206,6 +218,8 @@ export class Fleet {
     fillIndex(this.#profiles, profiles);
     fillIndex(this.#clusters, clusters);
     this.#roce = roce;
+    this.#roceByHost.clear();
+    for (const one of roce) this.#roceByHost.set(`${one.site} ${one.hostname}`, one);
     this.#longestPrefixFirst = networks.toSorted((a, b) => b.prefix.length - a.prefix.length);
   }
 
@@ -216,6 +230,8 @@ export class Fleet {
     if (uuid !== null) this.#byUuid.set(uuid, machine);
     for (const mac of macsOf(machine.spec)) this.#byMac.set(mac, machine);
     for (const address of addressesOf(machine.spec)) this.#byAddress.set(address, machine);
+    if (machine.spec.bmc !== null) this.#byBmc.set(machine.spec.bmc.address, machine);
+    if (machine.lifecycle.state === 'discovered') this.#discovered.set(machine.id, machine);
   }
 
   /** Of several machines that had the same card, the last one is kept. */
@@ -235,6 +251,8 @@ export class Fleet {
     if (uuid !== null) drop(this.#byUuid, uuid, id);
     for (const mac of macsOf(machine.spec)) drop(this.#byMac, mac, id);
     for (const address of addressesOf(machine.spec)) drop(this.#byAddress, address, id);
+    if (machine.spec.bmc !== null) drop(this.#byBmc, machine.spec.bmc.address, id);
+    this.#discovered.delete(id);
   }
 }
 

@@ -132,6 +132,7 @@ const ProfileSection = Type.Object(
     ),
     cabling: Type.Optional(Type.Enum([...CABLING_POLICIES])),
     accounts: Type.Optional(Accounts),
+    bootstrap: Type.Optional(BootstrapSection),
     onboarding: Type.Optional(OnboardingSection),
   },
   closed,

@@ -31,7 +31,7 @@ export interface OnboardingRunnerDeps {
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-/** What is not published, such as packets of undeclared machines and heartbeats, is looked for this often. */
+/** What is not published, such as packets of undeclared machines and heartbeats, is looked for this often; so are new machines. */
 const LOOK_EVERY: Instant = 5 * SECOND;
 /** Changes of other processes are noticed after at most this long. */
 const LONGEST_NAP: Instant = 30 * SECOND;
@@ -41,15 +41,11 @@ const SHORTEST_NAP: Instant = 100;
 const DRIVEN_AT_ONCE = 32;
 const MOST_MOVES_IN_A_ROW = 40;
 
-/** Of an open run, what decides whether a change concerns it. */
-interface Known {
-  readonly machine: MachineId | null;
-  readonly discovers: boolean;
-}
-
 export class OnboardingRunner {
   readonly #deps: OnboardingRunnerDeps;
-  readonly #open = new Map<OnboardingId, Known>();
+  readonly #open = new Map<OnboardingId, { readonly machine: MachineId | null; readonly discovers: boolean }>();
+  readonly #byMachine = new Map<MachineId, OnboardingId>();
+  #discovering = 0;
   readonly #timers = new Map<OnboardingId, Timer>();
   readonly #waiting = new Set<OnboardingId>();
   readonly #driven = new Map<OnboardingId, Promise<void>>();
@@ -80,6 +76,11 @@ export class OnboardingRunner {
     this.#timers.clear();
   }
 
+  /** Runs that look for their machine. */
+  get discovering(): number {
+    return this.#discovering;
+  }
+
   /** Resolves when no run can be driven further now. */
   async idle(): Promise<void> {
     while (this.#driven.size + this.#waiting.size > 0) await Promise.all(this.#driven.values());
@@ -98,12 +99,13 @@ export class OnboardingRunner {
     this.#begin();
   }
 
-  #published({ change, machine }: Publication): void {
-    const id = machine?.id ?? null;
-    for (const [run, known] of this.#open) {
-      const concerns = id === null ? change === null : known.machine === id;
-      if (concerns || known.discovers) this.wake(run);
-    }
+  /**
+   * A change of its machine wakes a run. A write of the inventory wakes none: with a thousand runs, each of which writes its node, that would be
+   * a million looks; what a run waits for in the inventory is looked for, and a changed policy counts at its next step.
+   */
+  #published({ machine }: Publication): void {
+    const run = machine && this.#byMachine.get(machine.id);
+    if (run) this.wake(run);
   }
 
   #begin(): void {
@@ -145,7 +147,7 @@ export class OnboardingRunner {
     for (let moves = 0; moves < MOST_MOVES_IN_A_ROW && this.#started; moves += 1) {
       const run = await store.onboarding(id);
       if (run === null || !isOpen(run.state)) {
-        this.#open.delete(id);
+        this.#forget(id);
         return null;
       }
       this.#remember(run);
@@ -234,8 +236,19 @@ export class OnboardingRunner {
   }
 
   #remember({ id, machine, steps }: Onboarding): void {
+    this.#forget(id);
     const discovers = steps.at(-1)?.step === 'discover';
     this.#open.set(id, { machine, discovers });
+    if (machine !== null) this.#byMachine.set(machine, id);
+    if (discovers) this.#discovering += 1;
+  }
+
+  #forget(id: OnboardingId): void {
+    const known = this.#open.get(id);
+    if (known === undefined) return;
+    this.#open.delete(id);
+    if (known.machine !== null && this.#byMachine.get(known.machine) === id) this.#byMachine.delete(known.machine);
+    if (known.discovers) this.#discovering -= 1;
   }
 }
 

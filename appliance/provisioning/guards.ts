@@ -22,12 +22,13 @@ import { identityProblems } from './identity-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
+import { roceProblems } from './roce-problems.ts';
 
 /** The result of a HEAD request; a reason when it failed. */
 export type Fetchable = (url: string) => Promise<Parsed<{ readonly bytes: number | null }>>;
 
 export interface GuardDeps extends ApplianceGuardDeps {
-  readonly fleet: Pick<Fleet, 'network' | 'profile'>;
+  readonly fleet: Pick<Fleet, 'network' | 'profile' | 'roceOf'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
   readonly images: { find(required: RequiredImage): Parsed<BootImage> };
@@ -86,6 +87,7 @@ export async function deployFindings(
   found('image', await firmwareProblems(deps, machine));
   found('unknown', profileProblems(deps, machine, profile));
   found('unknown', await identityProblemsOf(deps, machine, profile));
+  found('network', roceProblems(deps.fleet, deps.fleet.profile(profile), machine.spec));
   found('network', await cablingProblemsOf(deps, machine, profile));
   found('unknown', await deps.skuProblems(machine));
   if (macsOf(machine.spec).length === 0) found('network', ['it has no MAC address, so nothing can be armed for it']);

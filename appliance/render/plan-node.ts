@@ -62,7 +62,7 @@ export function planNode(index: PlanIndex, machine: Machine): PlannedNode {
       secretsBy: profile.secrets,
       cluster,
       roce: profile.roce ? (index.roceOf(spec)?.links ?? []) : [],
-      siteBootstrap: site.bootstrap,
+      siteBootstrap: profile.bootstrap ?? site.bootstrap,
       enrollment: spec.enrollment ?? profile.enrollment,
       labels: spec.labels,
     },

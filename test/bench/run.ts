@@ -13,6 +13,7 @@ import { benchFuzz } from './fuzz.ts';
 import { benchHttp } from './http.ts';
 import { benchIdle } from './idle.ts';
 import { benchOnboarding } from './onboarding.ts';
+import { benchOnboardings } from './onboardings.ts';
 import { benchRender } from './render.ts';
 import { benchStorm } from './storm.ts';
 import { benchTftp } from './tftp.ts';
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   http: benchHttp,
   idle: benchIdle,
   onboarding: benchOnboarding,
+  onboardings: (runs) => benchOnboardings(runs),
   render: benchRender,
   storm: benchStorm,
   tftp: benchTftp,

@@ -49,6 +49,12 @@ nodes:
 /** With placeholders for the boot files that the service OS needs. `changed`: edits the site file. */
 export function serviceOsSite(sha256 = IMAGE_SHA256, changed = (text: string): string => text): SiteFolder {
   const site = new SiteFolder(changed(siteFile(sha256)));
+  shelveBootFiles(site);
+  return site;
+}
+
+/** Placeholders for the boot files of the service OS, and the image. */
+export function shelveBootFiles(site: SiteFolder): void {
   const shelve = (name: string, bytes: Buffer): void => {
     const file = join(site.state, 'assets/images', name);
     mkdirSync(join(file, '..'), { recursive: true });
@@ -58,7 +64,6 @@ export function serviceOsSite(sha256 = IMAGE_SHA256, changed = (text: string): s
   shelve('service-os-x86_64/kernel', bzImage(1));
   shelve('service-os-x86_64/initrd', Buffer.from('070701'));
   shelve('debian/disk.raw', IMAGE);
-  return site;
 }
 
 /** The site with its appliance, as an operator uses it. */

@@ -46,6 +46,8 @@ export const profileView = ({
   skus,
   deployMinutes,
   requiredPcrs,
+  // Its script is not for every reader.
+  bootstrap: _bootstrap,
   ...profile
 }: catalogue.Profile): Static<typeof Profile.schema> => ({
   ...profile,

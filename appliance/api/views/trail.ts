@@ -13,6 +13,7 @@ export const eventView = ({
   actor,
   machine,
   correlationId,
+  onboarding,
   data,
 }: trail.StoredEvent): Static<typeof Event.schema> => ({
   seq,
@@ -21,6 +22,7 @@ export const eventView = ({
   actor,
   node: machine,
   correlation_id: correlationId,
+  onboarding_id: onboarding ?? null,
   data,
 });
 

@@ -22,7 +22,7 @@ export class BootWatch {
   }
 
   #onNote(note: TrailNote): void {
-    if (note.machine === null || note.kind !== 'dhcp.discover' || !isNetworkBoot(note.data)) return;
+    if (note.machine === null || !showsNetworkBoot(note)) return;
     const at = this.#now();
     this.#last.set(note.machine, at);
     for (const waiting of [...this.#waiting]) {
@@ -30,7 +30,7 @@ export class BootWatch {
     }
   }
 
-  /** Time of the last DHCP request of the machine's firmware or boot loader, at or after `since`; null: none yet. */
+  /** Time of the last request of the machine's firmware or boot loader, at or after `since`; null: none yet. */
   lastSeen(machine: MachineId, since: Instant): Instant | null {
     const last = this.#last.get(machine);
     return last !== undefined && last >= since ? last : null;
@@ -61,3 +61,7 @@ type Discover = EventData<'dhcp.discover'>;
 const BOOT_PROGRAMS: ReadonlySet<Discover['program']> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
 
 export const isNetworkBoot = (discover: Pick<Discover, 'program'>): boolean => BOOT_PROGRAMS.has(discover.program);
+
+/** Where another server answers DHCP, the appliance sees no packet: the script that the loader fetches is the first sign. */
+const showsNetworkBoot = (note: TrailNote): boolean =>
+  note.kind === 'http.script' || (note.kind === 'dhcp.discover' && isNetworkBoot(note.data));

@@ -1,4 +1,4 @@
-// Boots a machine from the network, and does not trust the BMC: the boot counts only after a DHCP request of the machine.
+// Boots a machine from the network, and does not trust the BMC: the boot counts only after a request of the machine's own loader.
 
 import type { NewEventOf } from '../../domain/event.ts';
 import { knownEvent } from '../../domain/events/known-event.ts';
@@ -53,7 +53,9 @@ export class NetworkBoot {
   /** Includes boots seen by an earlier process, from the trail. */
   async bootedSince(machine: Machine, since: Instant): Promise<boolean> {
     if (this.#deps.watch.lastSeen(machine.id, since) !== null) return true;
-    return (await this.#boots(machine)).some(({ at }) => at >= since);
+    if ((await this.#boots(machine)).some(({ at }) => at >= since)) return true;
+    const scripts = await this.#deps.store.events({ machine: machine.id, kind: 'http.script', limit: 1, newest: true });
+    return scripts.some(({ at }) => at >= since);
   }
 
   /** Rejects with a BmcError when no method worked. Every attempt is reported while it runs. */

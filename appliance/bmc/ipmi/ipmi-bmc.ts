@@ -12,6 +12,7 @@ import { clearEvents, listEvents, logEntries } from './event-log.ts';
 import { readHardware } from './hardware.ts';
 import { readIdentity } from './identity.ts';
 import { KeptSession } from './kept-session.ts';
+import { readNetworkCards } from './network-cards.ts';
 import { powerCycle, powerOff, powerOn, powerReset, powerSoft, powerStatus } from './power.ts';
 import { orRefused } from './refusal.ts';
 import { sensorCatalogue } from './sensor-catalogue.ts';
@@ -39,6 +40,7 @@ export function ipmiBmc(target: IpmiTarget, settings: IpmiBmcSettings, deps: Ipm
   const consoles = new Set<BmcConsole>();
   return {
     identity: () => session.run(readIdentity),
+    networkCards: () => session.run(readNetworkCards),
     powerState: () => session.run(powerStatus),
     powerOn: () => session.run(powerOn),
     powerOff: () => session.run(powerOff),

@@ -12,6 +12,7 @@ import { clearEventLog, eventLog } from './event-log.ts';
 import { identify } from './identify-light.ts';
 import { identity } from './identity.ts';
 import { originOf } from './link.ts';
+import { networkCards } from './network-cards.ts';
 import { setOwnPassword } from './own-password.ts';
 import { powerCycle, powerOff, powerOn, powerReset, powerSoft, powerState } from './power.ts';
 import { oneLine, withoutSecrets } from './refusal.ts';
@@ -95,6 +96,7 @@ export function redfishBmc(target: RedfishTarget, settings: RedfishSettings, dep
 
   return {
     identity: () => run(identity),
+    networkCards: () => run(networkCards),
     powerState: () => run(powerState),
     powerOn: () => run(powerOn),
     powerOff: () => run(powerOff),

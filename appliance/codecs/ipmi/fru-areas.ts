@@ -33,6 +33,8 @@ export interface FruInventory {
     readonly serial: string;
     readonly assetTag: string;
   } | null;
+  /** Free fields of the vendor, of all areas. */
+  readonly custom: readonly string[];
 }
 
 export interface FruHeader {
@@ -56,10 +58,12 @@ export function decodeFruHeader(bytes: Uint8Array): FruHeader {
 
 export function decodeFru(bytes: Uint8Array): FruInventory {
   const { chassisAt, boardAt, productAt } = decodeFruHeader(bytes);
+  const custom: string[] = [];
   return {
-    chassis: chassisAt === 0 ? null : decodeChassis(areaReader(bytes, chassisAt, 'chassis area')),
-    board: boardAt === 0 ? null : decodeBoard(areaReader(bytes, boardAt, 'board area')),
-    product: productAt === 0 ? null : decodeProduct(areaReader(bytes, productAt, 'product area')),
+    chassis: chassisAt === 0 ? null : decodeChassis(areaReader(bytes, chassisAt, 'chassis area'), custom),
+    board: boardAt === 0 ? null : decodeBoard(areaReader(bytes, boardAt, 'board area'), custom),
+    product: productAt === 0 ? null : decodeProduct(areaReader(bytes, productAt, 'product area'), custom),
+    custom,
   };
 }
 
@@ -76,40 +80,62 @@ function areaReader(bytes: Uint8Array, at: number, area: string): ByteReader {
   return new ByteReader(bytes.subarray(0, at + length - 1), at + 2);
 }
 
-/** Returns the fields in order; those after the end mark are empty, because vendors omit the last ones. */
-function fieldsOf(reader: ByteReader): () => string {
+interface Fields {
+  /** The next field; empty after the end mark, because vendors omit the last ones. */
+  readonly next: () => string;
+  /** What is left, without empty fields. */
+  readonly rest: () => readonly string[];
+}
+
+function fieldsOf(reader: ByteReader): Fields {
   let ended = false;
-  return () => {
+  const next = (): string => {
     if (ended || reader.remaining === 0) return '';
     const typeLength = reader.uint8('field type and length');
     ended = typeLength === END_OF_FIELDS;
     return ended ? '' : decodeText(typeLength, reader.bytes(textLength(typeLength), 'field'));
   };
+  const rest = (): readonly string[] => {
+    const found: string[] = [];
+    try {
+      while (!ended && reader.remaining > 0) found.push(next());
+    } catch (error) {
+      // Some tools end an area without the mark: what follows is no field.
+      if (!(error instanceof IpmiDecodeError)) throw error;
+    }
+    return found.filter((field) => field !== '');
+  };
+  return { next, rest };
 }
 
-function decodeChassis(reader: ByteReader): FruInventory['chassis'] {
+function decodeChassis(reader: ByteReader, custom: string[]): FruInventory['chassis'] {
   reader.uint8('chassis type');
-  const next = fieldsOf(reader);
-  return { partNumber: next(), serial: next() };
+  const { next, rest } = fieldsOf(reader);
+  const chassis = { partNumber: next(), serial: next() };
+  custom.push(...rest());
+  return chassis;
 }
 
-function decodeBoard(reader: ByteReader): FruInventory['board'] {
+function decodeBoard(reader: ByteReader, custom: string[]): FruInventory['board'] {
   reader.uint8('language');
   const minutes = reader.uint24('manufacturing date');
-  const next = fieldsOf(reader);
-  return {
+  const { next, rest } = fieldsOf(reader);
+  const board = {
     manufactured: minutes === 0 ? null : FIRST_MINUTE + minutes * MINUTE_MS,
     manufacturer: next(),
     product: next(),
     serial: next(),
     partNumber: next(),
   };
+  skipFileId(next);
+  custom.push(...rest());
+  return board;
 }
 
-function decodeProduct(reader: ByteReader): FruInventory['product'] {
+function decodeProduct(reader: ByteReader, custom: string[]): FruInventory['product'] {
   reader.uint8('language');
-  const next = fieldsOf(reader);
-  return {
+  const { next, rest } = fieldsOf(reader);
+  const product = {
     manufacturer: next(),
     name: next(),
     partNumber: next(),
@@ -117,4 +143,10 @@ function decodeProduct(reader: ByteReader): FruInventory['product'] {
     serial: next(),
     assetTag: next(),
   };
+  skipFileId(next);
+  custom.push(...rest());
+  return product;
 }
+
+/** The file that the vendor made the area from. */
+const skipFileId = (next: () => string): void => void next();

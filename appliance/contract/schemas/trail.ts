@@ -12,6 +12,7 @@ export const Event = component(
     actor: Type.String(),
     node: nullable(Type.String({ description: 'The id of the node' })),
     correlation_id: nullable(Type.String()),
+    onboarding_id: nullable(Type.String({ description: 'The onboarding run that was open for its node' })),
     data: Type.Unknown(),
   }),
 );

@@ -4,14 +4,14 @@
 import type { BmcService } from '../../bmc/access/bmc-service.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Origin } from '../../domain/event.ts';
-import { type Instant, MINUTE } from '../../domain/instant.ts';
+import type { Instant } from '../../domain/instant.ts';
 import { failedTo, type LifecycleState } from '../../domain/lifecycle.ts';
 import { type Machine, type MachineId, macsOf } from '../../domain/machine.ts';
 import type { FailureClass, Onboarding, OnboardingAction, OnboardingPolicy } from '../../domain/onboarding.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { MachineCommands } from '../../machines/execute.ts';
 import { type ClassifiedFailure, classified, type FoundCause } from '../../onboarding/classify-failure.ts';
-import type { Candidate, NewMachine } from '../../onboarding/discovery-order.ts';
+import type { Candidate } from '../../onboarding/discovery-order.ts';
 import type {
   ActionResult,
   Doing,
@@ -22,12 +22,13 @@ import type {
   OnboardingProvider,
 } from '../../onboarding/provider.ts';
 import type { NodeWork } from '../../provisioning/node-work.ts';
-import { shownBy } from '../../provisioning/shown-by.ts';
 import type { Store } from '../../store/store.ts';
-import { adoptNode, claimNode, createNode, type NodeWritesDeps } from './node-writes.ts';
+import { type BmcAnswer, BmcCards, bootCard, prospective } from './bmc-cards.ts';
+import { newMachines } from './new-machines.ts';
+import { adoptNode, claimNode, createNode, type NodeWritesDeps, specOf } from './node-writes.ts';
 import { type PreflightDeps, preflightProblems } from './preflight.ts';
 
-export interface NativeProviderDeps extends NodeWritesDeps, PreflightDeps {
+export interface NativeProviderDeps extends NodeWritesDeps, Omit<PreflightDeps, 'namesCard'> {
   readonly store: Pick<Store, 'machine' | 'events' | 'sessionsOf' | 'factsOf' | 'writeInventory' | 'changesSince'>;
   readonly fleet: Fleet;
   readonly work: Pick<NodeWork, 'plain' | 'deploy' | 'cancel' | 'findings'>;
@@ -54,25 +55,26 @@ const STAGES: Readonly<Record<Exclude<LifecycleState, 'removed'>, MachineStage>>
   quarantined: 'other',
 };
 
-/** The BMC is asked who it belongs to this often: it answers slowly, and the answer does not change. */
-const ASK_AGAIN_AFTER = 5 * MINUTE;
-const MOST_NEW = 50;
-
 export class NativeProvider implements OnboardingProvider {
   readonly name = 'native';
   readonly #deps: NativeProviderDeps;
-  readonly #serials = new Map<MachineId, { readonly at: Instant; readonly serial: string | null }>();
+  readonly #cards: BmcCards;
 
   constructor(deps: NativeProviderDeps) {
     this.#deps = deps;
+    this.#cards = new BmcCards(deps);
   }
 
   async observe(run: Onboarding, { explain }: ObserveOptions): Promise<Observations> {
-    if (run.machine === null) return { machine: null, candidates: this.#candidates(run), newMachines: [] };
+    if (run.machine === null) return { machine: null, candidates: await this.#candidates(run), newMachines: [] };
     const machine = await this.#deps.store.machine(run.machine);
     if (machine === null || machine.lifecycle.state === 'removed') return NOTHING;
     const observed = await this.#observed(machine, explain);
-    return { ...NOTHING, machine: observed, newMachines: observed.recognizable ? [] : await this.#new(run, machine) };
+    return {
+      ...NOTHING,
+      machine: observed,
+      newMachines: observed.recognizable ? [] : await newMachines({ ...this.#deps, cards: this.#cards }, run, machine),
+    };
   }
 
   async #observed(machine: Machine, explain: boolean): Promise<ObservedMachine> {
@@ -104,59 +106,26 @@ export class NativeProvider implements OnboardingProvider {
       : found;
   }
 
-  #candidates({ request }: Onboarding): readonly Candidate[] {
+  /** The BMC is asked only when neither the host name nor its address is known. */
+  async #candidates(run: Onboarding): Promise<readonly Candidate[]> {
     const { fleet } = this.#deps;
-    const found = [fleet.machineByHostname(request.hostname), fleet.machineByBmc(request.bmcAddress)];
-    return [...new Set(found.flatMap((machine) => machine ?? []))].map(({ id, spec }) => ({
+    const { request } = run;
+    const named = [fleet.machineByHostname(request.hostname), fleet.machineByBmc(request.bmcAddress)];
+    const known = [...new Set(named.flatMap((machine) => machine ?? []))];
+    const { cards } = known.length > 0 ? NO_CARDS : await this.#cardsOf(run);
+    const byMac = [...new Set(cards.flatMap(({ mac }) => fleet.machineByMac(mac) ?? []))];
+    return [...known, ...byMac].map(({ id, spec }) => ({
       id,
       name: spec.hostname,
       hostname: spec.hostname,
       bmcAddress: spec.bmc?.address ?? null,
-      pxeMac: false,
+      pxeMac: known.length === 0,
     }));
   }
 
-  /** Undeclared machines on the networks of the site that were heard of since the network boot. */
-  async #new(run: Onboarding, machine: Machine): Promise<readonly NewMachine[]> {
-    const { fleet, store } = this.#deps;
-    const { bootedAt } = run;
-    if (bootedAt === null) return [];
-    const strangers = [...fleet.machines()].filter(
-      ({ lifecycle, spec }) => lifecycle.state === 'discovered' && spec.site === run.request.site,
-    );
-    const found = await Promise.all(
-      strangers.slice(-MOST_NEW).map(async (one): Promise<NewMachine | null> => {
-        const [last] = await store.events({ machine: one.id, limit: 1, newest: true });
-        if (last === undefined || last.at < bootedAt) return null;
-        const firstSeen = Math.max(bootedAt, one.lifecycle.since);
-        const name = `${one.spec.hostname} (${macsOf(one.spec).join(', ')})`;
-        return { id: one.id, name, firstSeen, identity: await this.#identityOf(one, machine) };
-      }),
-    );
-    return found.flatMap((one) => one ?? []);
-  }
-
-  /** By the BMC address that its service OS read, or by the serial number that its BMC knows. */
-  async #identityOf(stranger: Machine, machine: Machine): Promise<NewMachine['identity']> {
-    const { store } = this.#deps;
-    const [newest] = await store.factsOf(stranger.id);
-    const address = bmcAddressIn(newest?.facts);
-    if (address !== null) return address === machine.spec.bmc?.address ? 'same' : 'other';
-    const serial = await this.#serialOf(machine);
-    if (serial === null) return 'unknown';
-    const shown = (await shownBy(store, stranger)).serial;
-    if (shown === null) return 'unknown';
-    return shown.trim().toLowerCase() === serial.trim().toLowerCase() ? 'same' : 'other';
-  }
-
-  async #serialOf(machine: Machine): Promise<string | null> {
-    const { bmc, now } = this.#deps;
-    const known = this.#serials.get(machine.id);
-    if (known && now() - known.at < ASK_AGAIN_AFTER) return known.serial;
-    const answer = await bmc.ask(machine, (one) => one.identity()).catch(() => null);
-    const serial = answer?.mode === 'real' ? answer.result.serial : null;
-    this.#serials.set(machine.id, { at: now(), serial });
-    return serial;
+  /** Before its node exists. */
+  #cardsOf(run: Onboarding): Promise<BmcAnswer> {
+    return this.#cards.of(prospective(run, specOf(this.#deps, run, null), this.#deps.now()));
   }
 
   async act(run: Onboarding, doing: Doing, policy: OnboardingPolicy, id: string): Promise<ActionResult> {
@@ -179,9 +148,12 @@ export class NativeProvider implements OnboardingProvider {
     const origin: Origin = { actor: run.requestedBy, correlationId: run.correlationId, commandId: id };
     switch (action) {
       case 'check-preflight':
-        return refusedBy(await preflightProblems(this.#deps, run.request, policy));
+        return refusedBy(
+          await preflightProblems({ ...this.#deps, namesCard: () => this.#namesCard(run) }, run.request, policy),
+        );
       case 'create': {
-        const machine = await createNode(this.#deps, run);
+        const { cards } = await this.#cardsOf(run);
+        const machine = await createNode(this.#deps, run, bootCard(this.#deps.fleet, run.request.site, cards));
         return { ok: true, machine, reference: machine };
       }
       case 'adopt': {
@@ -225,6 +197,10 @@ export class NativeProvider implements OnboardingProvider {
     return { ok: true };
   }
 
+  async #namesCard(run: Onboarding): Promise<boolean> {
+    return bootCard(this.#deps.fleet, run.request.site, (await this.#cardsOf(run)).cards) !== null;
+  }
+
   #machine({ machine }: Onboarding): Machine {
     const found = machine === null ? null : this.#deps.fleet.machineById(machine);
     if (found === null) throw new ColdironError('not_found', 'the node of the run does not exist any more');
@@ -232,6 +208,7 @@ export class NativeProvider implements OnboardingProvider {
   }
 }
 
+const NO_CARDS: BmcAnswer = { cards: [], serial: null };
 const NOTHING: Observations = { machine: null, candidates: [], newMachines: [] };
 
 const MAY_SUCCEED_LATER: ReadonlySet<string> = new Set([
@@ -267,9 +244,3 @@ const noteOf = ({ id, cancel, retry }: Onboarding): string =>
   cancel === null
     ? `onboarding ${id} tries again: ${retry?.failure.reason ?? 'it failed'}`
     : `onboarding ${id} was cancelled`;
-
-function bmcAddressIn(facts: unknown): string | null {
-  const bmc = (facts as { readonly bmc?: { readonly address?: unknown } | null } | null | undefined)?.bmc;
-  const address = bmc?.address;
-  return typeof address === 'string' && address !== '' && address !== '0.0.0.0' ? address : null;
-}

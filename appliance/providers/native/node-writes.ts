@@ -16,6 +16,7 @@ import type { Onboarding } from '../../domain/onboarding.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import { API, NETWORK } from '../../inventory/ownership.ts';
 import type { InventoryWrites, Store } from '../../store/store.ts';
+import type { BootCard } from './bmc-cards.ts';
 
 export interface NodeWritesDeps {
   readonly store: Pick<Store, 'writeInventory' | 'changesSince'>;
@@ -26,24 +27,31 @@ export interface NodeWritesDeps {
 
 const ATTEMPTS = 8;
 
-/** Without a MAC address: it boots nothing until one is known. */
-export async function createNode(deps: NodeWritesDeps, run: Onboarding): Promise<MachineId> {
-  const { fleet, now, newId } = deps;
-  const { hostname, site, sku, profile } = run.request;
+/** `card`: the one that its BMC names. Without a MAC address it boots nothing until one is known. */
+export async function createNode(deps: NodeWritesDeps, run: Onboarding, card: BootCard | null): Promise<MachineId> {
+  const { now, newId } = deps;
   const id = newId() as MachineId;
-  const spec: MachineSpec = {
-    ...NODE_DEFAULTS,
-    ...{ hostname, site, sku, profile, cluster: null, uuid: null, serial: null, interfaces: [] },
-    architecture: fleet.sku(sku)?.architecture ?? 'x86_64',
-    bmc: bmcOf(deps, run),
-    enrollment: enrollmentOf(deps, run),
-    ...{ secureBoot: null, gpus: null, region: null, access: null, labels: {} },
-  };
+  const spec = specOf(deps, run, card);
   await write(deps, () => {
     const lifecycle = lifeIn('registered', now());
     return { createMachines: [{ id, spec, source: API, lifecycle }], ...recorded(deps, run, id, 'node.created', spec) };
   });
   return id;
+}
+
+/** The node of a run, as it is created. */
+export function specOf(deps: Pick<NodeWritesDeps, 'fleet'>, run: Onboarding, card: BootCard | null): MachineSpec {
+  const { fleet } = deps;
+  const { hostname, site, sku, profile } = run.request;
+  return {
+    ...NODE_DEFAULTS,
+    ...{ hostname, site, sku, profile, cluster: null, uuid: null, serial: null },
+    interfaces: card === null ? [] : [{ name: 'eth0', ...card, address: null, mtu: null }],
+    architecture: fleet.sku(sku)?.architecture ?? 'x86_64',
+    bmc: bmcOf(deps, run),
+    enrollment: enrollmentOf(deps, run),
+    ...{ secureBoot: null, gpus: null, region: null, access: null, labels: {} },
+  };
 }
 
 /** A reason when it is declared differently, by a file. Nothing is written when it is as requested already. */
@@ -102,13 +110,13 @@ export async function claimNode(
   return null;
 }
 
-function bmcOf({ fleet }: NodeWritesDeps, { request }: Onboarding): BmcEndpoint {
+function bmcOf({ fleet }: Pick<NodeWritesDeps, 'fleet'>, { request }: Onboarding): BmcEndpoint {
   const login = fleet.site(request.site)?.onboarding.bmc;
   return { driver: 'ipmi', username: null, passwordFile: null, ...login, address: request.bmcAddress };
 }
 
 /** A run is complete only when its node has enrolled: by itself, unless the profile says how. */
-const enrollmentOf = ({ fleet }: NodeWritesDeps, { request }: Onboarding): MachineSpec['enrollment'] =>
+const enrollmentOf = ({ fleet }: Pick<NodeWritesDeps, 'fleet'>, { request }: Onboarding): MachineSpec['enrollment'] =>
   (fleet.profile(request.profile)?.enrollment ?? null) === null ? 'first-boot' : null;
 
 function mustExist({ fleet }: NodeWritesDeps, id: MachineId): Machine {
@@ -147,7 +155,9 @@ function recorded(
   const after = { onboarding: run, sku, profile, macs, bmc: bmc?.address ?? null };
   const details = [`onboarding ${run}`, ...macs.map((mac) => `MAC address ${mac}`)];
   return {
-    events: [newEvent({ at, actor, machine, correlationId }, kind, { name: hostname, source: API, details })],
+    events: [
+      newEvent({ at, actor, machine, correlationId, onboarding: run }, kind, { name: hostname, source: API, details }),
+    ],
     audit: [{ at, actor, action: kind, target: `node:${hostname}`, correlationId, before: null, after }],
   };
 }

@@ -6,10 +6,13 @@ import type { FailureClass, OnboardingPolicy, OnboardingRequest } from '../../do
 import type { Fleet } from '../../inventory/fleet.ts';
 import { requestProblems } from '../../onboarding/request-problems.ts';
 import { type ApplianceGuardDeps, blockingProblems } from '../../provisioning/appliance-guards.ts';
+import { roceProblems } from '../../provisioning/roce-problems.ts';
 
 export interface PreflightDeps extends Pick<ApplianceGuardDeps, 'applianceProblems'> {
   readonly fleet: Fleet;
   readonly bootContract: () => Promise<BootContract>;
+  /** Its BMC names the one card that it boots from. */
+  readonly namesCard: () => Promise<boolean>;
 }
 
 export interface PreflightFinding {
@@ -29,18 +32,15 @@ export async function preflightProblems(
   };
   found('unknown', [...blockingProblems(deps), ...requestProblems(fleet, request)]);
   const site = fleet.site(request.site);
-  if (site !== null && siteBootstrap === 'required' && site.bootstrap === null) {
-    found('site-bootstrap', [`site ${site.name} has no bootstrap script, and its policy requires one`]);
-  }
   const profile = fleet.profile(request.profile);
-  const links = fleet.inventory().roce.some((one) => one.site === request.site && one.hostname === request.hostname);
-  if (profile?.roce && !links) {
-    found('network', [
-      `profile ${profile.name} uses high-speed links (roce), and none are assigned to ${request.hostname}`,
-    ]);
+  const bootstrap = profile?.bootstrap ?? site?.bootstrap ?? null;
+  if (site !== null && siteBootstrap === 'required' && bootstrap === null) {
+    const neither = `neither profile ${request.profile} nor site ${site.name} has a bootstrap script`;
+    found('site-bootstrap', [`${neither}, and policy requires one`]);
   }
+  found('network', roceProblems(fleet, profile, request));
   if (site?.bmcMode === 'disabled') found('bmc', [`BMC access is disabled for site ${site.name} (bmc_mode disabled)`]);
-  found('network', networkProblems(fleet, request));
+  found('network', await networkProblems(deps, request));
   if (strictPxe)
     found(
       'image',
@@ -49,12 +49,17 @@ export async function preflightProblems(
   return findings;
 }
 
-/** A machine without a known MAC address is found when it boots: a network of its site must list unknown machines. */
-function networkProblems(fleet: Fleet, { site, hostname, bmcAddress }: OnboardingRequest): string[] {
+/** A machine whose MAC address nobody knows is found when it boots: a network of its site must list unknown machines. */
+async function networkProblems(
+  { fleet, namesCard }: PreflightDeps,
+  { site, hostname, bmcAddress }: OnboardingRequest,
+): Promise<string[]> {
   const machine = fleet.machineByHostname(hostname) ?? fleet.machineByBmc(bmcAddress);
   const networks = [...fleet.networks()].filter((network) => network.site === site && network.server !== null);
   if (networks.length === 0) return [`no network of site ${site} names this appliance (server:)`];
   const isKnown = machine?.spec.interfaces.some(({ mac }) => mac !== null) === true;
-  if (isKnown || networks.some(({ unknown }) => unknown !== 'ignore')) return [];
-  return [`its MAC address is not known, and every network of site ${site} ignores unknown machines (unknown: ignore)`];
+  if (isKnown || networks.some(({ unknown }) => unknown !== 'ignore') || (await namesCard())) return [];
+  return [
+    `neither the inventory nor its BMC names its MAC address, and every network of site ${site} ignores unknown machines (unknown: ignore)`,
+  ];
 }

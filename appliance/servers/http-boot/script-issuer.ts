@@ -111,8 +111,9 @@ export class ScriptIssuer {
   #notify({ machine, about, network, decision }: ResolvedBoot, facts: ClientFacts): void {
     const { onFinding, onUnknown, onScriptFetched, sessions } = this.#deps;
     if (machine) for (const finding of decision.findings) onFinding(machine, finding);
-    // As for DHCP: a request of an operating system is not a boot.
-    else if (about === null && network !== null && facts.program !== 'os') onUnknown(facts, network);
+    // As for DHCP: a request of an operating system is not a boot. A script says more than a DHCP packet, such as the serial number.
+    const isUndeclared = about === null || about.lifecycle.state === 'discovered';
+    if (isUndeclared && network !== null && facts.program !== 'os') onUnknown(facts, network);
     if (facts.mac) onScriptFetched(facts.mac, facts.address);
     if (machine && decision.because.id === 'intent-consumed') sessions?.onRestart(machine);
   }

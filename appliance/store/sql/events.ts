@@ -7,6 +7,7 @@ import { mustParse } from '../../domain/parsed.ts';
 import type { EventQuery } from '../store.ts';
 import { CHUNK_ROWS, inChunks } from './chunks.ts';
 import { advance, readCounters } from './counters.ts';
+import { eventLabels } from './event-labels.ts';
 import type { EventTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
@@ -14,17 +15,23 @@ import type { Reader, Writer } from './transaction.ts';
 export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<Event[]> {
   if (events.length === 0) return [];
   const first = (await advance(trx, 'event', events.length)) - events.length + 1;
-  const rows = events.map((event, index) => ({
+  const labelsOf = await eventLabels(trx, events);
+  const labelled = events.map((event): NewEvent => {
+    const { correlationId, onboarding } = labelsOf(event);
+    return { ...event, correlationId, ...(onboarding !== null && { onboarding }) };
+  });
+  const rows = labelled.map((event, index) => ({
     seq: first + index,
     at: event.at,
     kind: event.kind,
     actor: event.actor,
     machine: event.machine,
     correlation_id: event.correlationId,
+    onboarding_id: event.onboarding ?? null,
     data: JSON.stringify(event.data),
   }));
   await inChunks(rows, (chunk) => trx.insertInto('events').values(chunk).execute());
-  return events.map((event, index): Event => ({ ...event, seq: first + index }));
+  return labelled.map((event, index): Event => ({ ...event, seq: first + index }));
 }
 
 export async function readEvents(db: Reader, query: EventQuery): Promise<StoredEvent[]> {
@@ -73,6 +80,7 @@ function toEvent(row: Selectable<EventTable>): StoredEvent {
     actor: row.actor,
     machine: row.machine === null ? null : mustParse(parseMachineId(row.machine)),
     correlationId: row.correlation_id,
+    ...(row.onboarding_id !== null && { onboarding: row.onboarding_id }),
     data: JSON.parse(row.data) as Json,
   };
 }

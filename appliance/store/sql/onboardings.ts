@@ -32,6 +32,7 @@ const columns = (run: Onboarding) => ({
   state: run.state,
   open_host: isOpen(run.state) ? run.request.hostname : null,
   open_bmc: isOpen(run.state) ? run.request.bmcAddress : null,
+  correlation_id: run.correlationId,
   version: run.version,
   record: JSON.stringify(run),
 });

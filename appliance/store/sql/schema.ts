@@ -171,6 +171,8 @@ export interface EventTable {
   actor: string;
   machine: string | null;
   correlation_id: string | null;
+  /** The run of its machine that was open then. */
+  onboarding_id: string | null;
   data: string;
 }
 
@@ -362,6 +364,7 @@ export interface OnboardingTable {
   /** Host name and BMC address while the run is open. */
   open_host: string | null;
   open_bmc: string | null;
+  correlation_id: string | null;
   version: number;
   /** The `Onboarding` as JSON. */
   record: string;

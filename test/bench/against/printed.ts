@@ -169,6 +169,14 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
     less('CPU of 500 captured consoles, all booting', '% of a core', member('consoles', 'cpu_percent')),
   ],
   onboarding: [less('boots from power-on to active, without the installation', 's', verdict('onboarding'))],
+  onboardings: [
+    more('onboarding runs, 1,000 at once, the appliance killed 20 times', '/min', member('onboardings', 'per_minute')),
+    less('onboarding runs: lost', 'runs', member('onboardings', 'lost')),
+    less('onboarding runs: installed or enrolled twice', 'machines', member('onboardings', 'doubled')),
+    less('onboarding runs: longest step, p99', 's', member('onboardings', 'p99_step_s')),
+    less('onboarding runs: CPU of the appliance each', 'ms', member('onboardings', 'cpu_ms_per_run')),
+    less('onboarding runs: memory of the appliance at most', 'MB', member('onboardings', 'peak_mb')),
+  ],
   fuzz: [
     less('damaged inputs: crashes', 'inputs', member('fuzz', 'crashes')),
     less('damaged inputs: time', 's', member('fuzz', 'seconds')),
@@ -177,5 +185,5 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
 
 /** `all`: those that measure speed or memory and take minutes. The others are measured when they are named. */
 export const ALL: readonly string[] = Object.keys(PRINTED).filter(
-  (name) => !['consoles', 'onboarding', 'fuzz'].includes(name),
+  (name) => !['consoles', 'onboarding', 'onboardings', 'fuzz'].includes(name),
 );

@@ -25,6 +25,8 @@ function aWatch() {
 describe('the boot watch', () => {
   const request = { ...discover('firmware-pxe'), kind: 'dhcp.request', data: sampleData('dhcp.request') } as const;
 
+  const script = { ...discover('ipxe'), kind: 'http.script', data: sampleData('http.script') } as const;
+
   it.each<[string, TrailNote, boolean]>([
     ['the PXE client of a firmware', discover('firmware-pxe'), true],
     ['the HTTP client of a firmware', discover('firmware-http'), true],
@@ -33,6 +35,7 @@ describe('the boot watch', () => {
     ['an unknown machine', discover('firmware-pxe', null), false],
     ['another machine', discover('firmware-pxe', machineId(2)), false],
     ['another kind of note', request, false],
+    ['a loader behind another DHCP server', script, true],
   ])('decides whether a packet of %s is a boot: %#', (_who, note, seen) => {
     const { watch, trail } = aWatch();
     trail.note(note);

@@ -7,6 +7,7 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 
 const EVERY_VERB: Readonly<Record<keyof Bmc, (bmc: Bmc) => Promise<unknown>>> = {
   identity: (bmc) => bmc.identity(),
+  networkCards: (bmc) => bmc.networkCards(),
   powerState: (bmc) => bmc.powerState(),
   powerOn: (bmc) => bmc.powerOn(),
   powerOff: (bmc) => bmc.powerOff(),
@@ -25,7 +26,7 @@ const EVERY_VERB: Readonly<Record<keyof Bmc, (bmc: Bmc) => Promise<unknown>>> = 
   close: (bmc) => bmc.close(),
 };
 
-const READ_ONLY: readonly string[] = ['identity', 'powerState', 'sensors', 'eventLog', 'close'];
+const READ_ONLY: readonly string[] = ['identity', 'networkCards', 'powerState', 'sensors', 'eventLog', 'close'];
 
 describe('the recorder fulfils the BMC contract:', () => {
   it.each(Object.keys(EVERY_VERB) as (keyof Bmc)[])('records %s once if it changes something', async (verb) => {

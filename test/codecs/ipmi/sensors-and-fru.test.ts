@@ -5,7 +5,7 @@ import { decodeFru } from '../../../appliance/codecs/ipmi/fru-areas.ts';
 import { type Conversion, decodeSensorRecord, type SensorUnits } from '../../../appliance/codecs/ipmi/sensor-record.ts';
 import { convertReading, unitText } from '../../../appliance/codecs/ipmi/sensor-value.ts';
 import { decodeText } from '../../../appliance/codecs/ipmi/text-field.ts';
-import { simulatedMachine } from '../../bmc/ipmi/simulator/machine.ts';
+import { fruWithSerial, simulatedMachine } from '../../bmc/ipmi/simulator/machine.ts';
 
 const machine = simulatedMachine([]);
 const IDENTITY: Conversion = {
@@ -120,7 +120,12 @@ describe('a FRU', () => {
         serial: 'SN42',
         assetTag: 'tag',
       },
+      custom: [],
     });
+    expect(decodeFru(fruWithSerial('SN1', 'MAC=02:00:00:00:00:01', 'free')).custom).toEqual([
+      'MAC=02:00:00:00:00:01',
+      'free',
+    ]);
   });
 
   it('is rejected with any changed byte: every part has a checksum', () => {

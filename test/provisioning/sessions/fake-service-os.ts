@@ -2,6 +2,7 @@
 // parameters, and continues from there. Every request comes from its own address.
 
 import { request } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 export interface Answer {
@@ -15,6 +16,7 @@ export interface Chassis {
   readonly mac: string;
   readonly uuid?: string;
   readonly address: string;
+  readonly serial?: string;
 }
 
 export class FakeServiceOs {
@@ -22,6 +24,8 @@ export class FakeServiceOs {
   readonly #chassis: Chassis;
   #key: string | null = null;
   #sequence = 0;
+  /** With a node API, sessions are encrypted and at another address. */
+  #sessions: string | null = null;
 
   constructor(server: string, chassis: Chassis) {
     this.#server = server;
@@ -44,9 +48,14 @@ export class FakeServiceOs {
 
   /** The script of this boot. */
   async script(method: 'GET' | 'HEAD' = 'GET'): Promise<string> {
-    const { mac, uuid } = this.#chassis;
+    const { mac, uuid, serial } = this.#chassis;
     const path = `/boot/ipxe/${mac.replaceAll(':', '-')}.ipxe`;
-    const query = new URLSearchParams({ ...(uuid && { uuid }), buildarch: 'x86_64', platform: 'efi' });
+    const query = new URLSearchParams({
+      ...(uuid && { uuid }),
+      ...(serial && { serial }),
+      buildarch: 'x86_64',
+      platform: 'efi',
+    });
     return (await this.ask(method, `${path}?${query}`)).body;
   }
 
@@ -56,11 +65,20 @@ export class FakeServiceOs {
     return url === undefined ? null : new URL(url).pathname;
   }
 
+  static sessionsIn(script: string): string | null {
+    const url = /coldiron\.session=(\S+)/.exec(script)?.[1];
+    return url === undefined ? null : new URL(url).origin;
+  }
+
   /** Boots from the network, up to the open session. */
   async boot(): Promise<Answer> {
-    const script = await this.script();
+    return this.openFrom(await this.script());
+  }
+
+  async openFrom(script: string): Promise<Answer> {
     const ticket = FakeServiceOs.ticketIn(script);
     if (ticket === null) throw new Error(`this script starts no service OS:\n${script}`);
+    this.#sessions = FakeServiceOs.sessionsIn(script);
     return this.open(ticket);
   }
 
@@ -114,10 +132,12 @@ export class FakeServiceOs {
   async ask(method: string, path: string, body?: unknown): Promise<Answer> {
     const payload = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const outgoing = request(new URL(path, this.#server), {
+    const url = new URL(path, path.startsWith('/boot/session') ? (this.#sessions ?? this.#server) : this.#server);
+    const outgoing = (url.protocol === 'https:' ? tlsRequest : request)(url, {
       method,
       localAddress: this.#chassis.address,
       agent: false,
+      rejectUnauthorized: false,
       headers: {
         ...(this.#key !== null && path.startsWith('/boot/session/') && { authorization: `Bearer ${this.#key}` }),
         ...(payload !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),

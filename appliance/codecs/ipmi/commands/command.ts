@@ -3,7 +3,7 @@
 import { ByteReader } from '../bytes.ts';
 
 /** IPMI v2.0 §5.1, table 5-1. */
-export const NET_FN = { chassis: 0x00, sensor: 0x04, app: 0x06, storage: 0x0a } as const;
+export const NET_FN = { chassis: 0x00, sensor: 0x04, app: 0x06, storage: 0x0a, transport: 0x0c } as const;
 
 export interface IpmiCommand<Reply> {
   /** The name in the specification; for messages. */

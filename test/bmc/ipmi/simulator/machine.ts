@@ -107,7 +107,10 @@ function area(...content: readonly number[]): number[] {
   return [...bytes, checksum(Uint8Array.from(bytes))];
 }
 
-function fruImage(): Uint8Array {
+/** A FRU image with this serial number, and free fields in its product area. */
+export const fruWithSerial = (serial: string, ...custom: readonly string[]): Uint8Array => fruImage(serial, custom);
+
+function fruImage(serial = 'SN42', custom: readonly string[] = []): Uint8Array {
   // Minutes since 1996: 2023-11-14 00:00.
   const minutes = (Date.UTC(2023, 10, 14) - Date.UTC(1996, 0, 1)) / 60_000;
   const date = [minutes & 0xff, (minutes >> 8) & 0xff, (minutes >> 16) & 0xff];
@@ -128,9 +131,10 @@ function fruImage(): Uint8Array {
     ...field('Anvil 2'),
     ...field('A2-16'),
     ...field('v3'),
-    ...field('SN42'),
+    ...field(serial),
     ...field('tag'),
     ...field(''),
+    ...custom.flatMap(field),
     0xc1,
   );
   const header = [0x01, 0, 1, 1 + chassis.length / 8, 1 + (chassis.length + board.length) / 8, 0, 0];
