@@ -80,7 +80,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'config',
     holds: 'the site file',
-    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings'],
+    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings', 'config'],
     packages: ['typebox', 'js-yaml'],
     node: ['node:fs', 'node:path'],
   },

@@ -13,6 +13,7 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify';
 import { ColdironError } from '../domain/errors.ts';
+import { plainLine } from '../domain/plain-line.ts';
 import { envelope, sendError, sendNotFound } from './errors.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -73,6 +74,7 @@ export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: 
   app.setErrorHandler(sendError);
   app.setNotFoundHandler(sendNotFound);
   app.decorateRequest('failure', undefined);
+  app.decorateRequest('refusal', undefined);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-correlation-id', request.id);
@@ -108,6 +110,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
     status: reply.statusCode,
     actor: request.caller?.actor ?? null,
     ms: Math.round(reply.elapsedTime * 10) / 10,
+    ...(request.refusal && { code: request.refusal.code, reason: plainLine(request.refusal.message).slice(0, 300) }),
   };
   if (request.failure === undefined) request.log.info(line, 'request');
   else request.log.error({ ...line, err: request.failure }, 'request failed');

@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The internal cause of the failure, for the log line of the request. */
     failure: unknown;
+    /** The error that was answered, for the log line of the request. */
+    refusal: ColdironError | undefined;
   }
 }
 
@@ -34,6 +36,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   const known = asColdironError(error);
   const status = statusOf(known, request);
   if (known instanceof ReplayedError) reply.header('idempotent-replayed', 'true');
+  request.refusal = known;
   if (status >= 500) request.failure = error;
   return reply
     .code(status)

@@ -2,6 +2,7 @@
 
 import type { Handlers } from './handler.ts';
 import { accessHandlers } from './handlers/access.ts';
+import { agentHandlers } from './handlers/agents.ts';
 import { allocationHandlers } from './handlers/allocations.ts';
 import { bmcHandlers } from './handlers/bmc.ts';
 import { diagnosisHandlers } from './handlers/diagnosis.ts';
@@ -25,4 +26,5 @@ export const HANDLERS: Handlers = {
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,
+  ...agentHandlers,
 };

@@ -1,7 +1,7 @@
 // Registers a route for each row of the operation table: role, schema, If-Match, Idempotency-Key, confirmation, call, ETag.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Operation } from '../contract/operation.ts';
+import { type Operation, pathsOf } from '../contract/operation.ts';
 import { OPERATION_IDS, OPERATIONS, type OperationId } from '../contract/operations.ts';
 import { WIRE, type Wire } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -23,18 +23,20 @@ export function operationRoutes(app: App, deps: HandlerDeps, upgrades: Upgrades)
 function register(app: App, deps: HandlerDeps, upgrades: Upgrades, id: OperationId): void {
   const operation = OPERATIONS[id];
   const { params, query, body }: Wire = WIRE[id];
-  app.route({
-    method: operation.method,
-    url: operation.path,
-    ...(operation.bodyLimit !== undefined && { bodyLimit: operation.bodyLimit }),
-    config: { access: operation.access, operation: id },
-    schema: {
-      ...(params && { params }),
-      ...(query && { querystring: query }),
-      ...(body && { body }),
-    },
-    handler: (request, reply) => answerTo(deps, upgrades, id, request, reply),
-  });
+  for (const url of pathsOf(operation)) {
+    app.route({
+      method: operation.method,
+      url,
+      ...(operation.bodyLimit !== undefined && { bodyLimit: operation.bodyLimit }),
+      config: { access: operation.access, operation: id },
+      schema: {
+        ...(params && { params }),
+        ...(query && { querystring: query }),
+        ...(body && { body }),
+      },
+      handler: (request, reply) => answerTo(deps, upgrades, id, request, reply),
+    });
+  }
 }
 
 async function answerTo(

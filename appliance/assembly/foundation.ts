@@ -83,6 +83,7 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
     repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY, config.retainedEvents), logger),
   );
   const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
+  stops.add(repeat(HOUR, () => store.trimAgentLogs(clock.now() - config.retentionDays * DAY), logger));
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   return {
     ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile, storeWrites },

@@ -7,8 +7,10 @@ import { type ConnectionOptions, connect, stateFolder } from './connection.ts';
 import { operate } from './operate.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
 
-export async function listAudit(options: ConnectionOptions & { readonly limit: string }): Promise<void> {
-  const query = { limit: options.limit, newest: 'true' };
+export async function listAudit(
+  options: ConnectionOptions & { readonly limit: string; readonly correlationId?: string },
+): Promise<void> {
+  const query = { limit: options.limit, newest: 'true', correlation_id: options.correlationId };
   const { entries } = await operate(await connect(options), 'listAuditEntries', { query });
   const output = standardOutput();
   if (options.json) return printJson(output, entries);

@@ -94,6 +94,17 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .option('--wait', 'wait until the task is done, and show the result')
     .addHelpText('after', '\nExample:\n  coldiron task run node01 run-diagnostics --set level=full --wait')
     .action(async (words, options) => (await import('./task.ts')).runTask(words, options));
+  for (const [verb, means] of [
+    ['resume', 'Runs a task again whose result was never reported. Only you can know that this is safe.'],
+    ['abandon', 'Gives up a task that runs, or whose result was never reported.'],
+  ] as const) {
+    connected(task.command(verb))
+      .description(means)
+      .argument('<node>', 'host name, MAC address or id')
+      .argument('<task>', 'its id, as `task list --json` shows it')
+      .requiredOption('--reason <text>', 'why, for the audit log')
+      .action(async (node, id, options) => (await import('./task.ts')).closeTask(verb, node, id, options));
+  }
   selectingToRead(connected(task.command('list')))
     .description('Lists the tasks of nodes, the newest first.')
     .argument(...NODES)

@@ -56,4 +56,12 @@ export function addNodeReads(program: Command, connected: (command: Command) => 
     .option('--limit <n>', 'show at most this many of the newest events of each node', '200')
     .addHelpText('after', '\nExamples:\n  coldiron trail node01\n  coldiron trail --rack r7 --limit 20')
     .action(async (nodes, options) => (await import('./trail.ts')).trail(nodes, options));
+  connected(program.command('events'))
+    .summary('list events of all nodes, or of one request')
+    .description('Lists events as they were stored, newest last.')
+    .option('--correlation-id <id>', 'only what one request did, with all work that it started')
+    .option('--kind <kind>', 'only this kind and its subkinds: lifecycle, task, agent.error …')
+    .option('--limit <n>', 'show at most this many', '50')
+    .addHelpText('after', '\nExample:\n  coldiron events --correlation-id 8f14e45f-ceea-467f-a83c-0d5e6f2f3c11')
+    .action(async (options) => (await import('./trail.ts')).listEvents(options));
 }

@@ -5,6 +5,7 @@ import { Argument, Command, Option } from 'commander';
 import { LIFECYCLE_STATES } from '../domain/lifecycle.ts';
 import { BMC_DRIVERS } from '../domain/machine.ts';
 import { addAccessCommands } from './access-commands.ts';
+import { addAgentCommands } from './agent-commands.ts';
 import { addBmcCommands } from './bmc-commands.ts';
 import { SHELLS } from './completion.ts';
 import { addEnrollmentCommands } from './enrollment-commands.ts';
@@ -220,6 +221,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
   addNodeReads(program, connected);
   addBmcCommands(program, connected);
   addEnrollmentCommands(program, connected);
+  addAgentCommands(program, connected);
   addExportCommands(program, connected);
 
   const skus = program
@@ -244,6 +246,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
   connected(audit.command('list'))
     .description('Lists audit entries, newest last.')
     .option('--limit <n>', 'show at most this many', '50')
+    .option('--correlation-id <id>', 'only what one request did: the X-Correlation-Id of its answer')
     .action(async (options) => (await import('./audit.ts')).listAudit(options));
   connected(audit.command('verify'))
     .description('Verifies the hash chain from the first entry to the last. Works also while no appliance is running.')

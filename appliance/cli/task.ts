@@ -91,6 +91,22 @@ function parameters(assignments: readonly string[]): Record<string, string> {
   );
 }
 
+/** Of a task whose result nobody knows. */
+export async function closeTask(
+  verb: 'resume' | 'abandon',
+  node: string,
+  task: string,
+  options: ConnectionOptions & { readonly reason: string },
+): Promise<void> {
+  const connection = await connect(options);
+  const input = { params: { node, task }, body: { reason: options.reason } };
+  const answer =
+    verb === 'resume'
+      ? await operate(connection, 'resumeTask', input)
+      : await operate(connection, 'abandonTask', input);
+  showTask(answer, options);
+}
+
 export async function listTasks(
   names: readonly string[],
   options: ConnectionOptions & SelectionOptions,
@@ -110,11 +126,12 @@ function printTasks(output: Output, { tasks }: Answer<'listTasks'>): void {
     return;
   }
   const rows = tasks.map((task) => [
+    task.id,
     task.created_at,
     task.kind,
     task.state,
     task.actor,
     task.output?.split('\n', 1)[0] ?? '',
   ]);
-  output.write(table(output, ['WHEN', 'WHAT', 'STATE', 'REQUESTED BY', 'OUTPUT'], rows));
+  output.write(table(output, ['ID', 'WHEN', 'WHAT', 'STATE', 'REQUESTED BY', 'OUTPUT'], rows));
 }

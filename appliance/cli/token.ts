@@ -1,4 +1,3 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -6,6 +5,7 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { chosenNodes, isSelecting, type SelectionOptions } from './node-selection.ts';
 import { runOnMany } from './on-many.ts';
 import { operate } from './operate.ts';
+import { createFolder, issuedTo } from './secret-file.ts';
 import { printJson, standardOutput } from './terminal.ts';
 
 interface TokenOptions extends ConnectionOptions, SelectionOptions {
@@ -88,44 +88,3 @@ const publicPart = ({ node, node_id, bundle_id, expires_at, replaced }: IssuedBu
   replaced,
   file,
 });
-
-/** The file is created first: a bundle that cannot be saved must not be issued. Null: no file. */
-async function issuedTo(
-  file: string | null,
-  format: Format,
-  issue: () => Promise<IssuedBundle>,
-): Promise<IssuedBundle> {
-  if (file === null) return issue();
-  const draft = `${file}.new`;
-  const handle = await createPrivately(draft, format.mode);
-  try {
-    const issued = await issue();
-    await handle.writeFile(format.text(issued));
-    await handle.sync();
-    await rename(draft, file);
-    return issued;
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function createFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ColdironError('usage', `cannot create the folder ${folder}: ${(error as Error).message}`);
-  }
-}
-
-async function createPrivately(file: string, mode: number) {
-  try {
-    const handle = await open(file, 'w', mode);
-    await handle.chmod(mode);
-    return handle;
-  } catch (error) {
-    throw new ColdironError('usage', `cannot write ${file}: ${(error as Error).message}`);
-  }
-}

@@ -14,6 +14,8 @@ interface CommandRow {
   readonly example?: string;
   /** The parent of a subcommand: `nodes accept`. */
   readonly below?: string;
+  /** Also below /admin/nodes, as runbooks of other systems call it. */
+  readonly admin?: true;
 }
 
 export interface NodeCommand extends Operation {
@@ -27,6 +29,7 @@ const TAKES_FROM_USER: ReadonlySet<string> = new Set(['commission', 'deploy', 'r
 const command = (row: CommandRow): NodeCommand => ({
   method: 'POST',
   path: `${V1}/nodes/:node/${row.verb}`,
+  ...(row.admin && { aliases: [`${V1}/admin/nodes/:node/${row.verb}`] }),
   access: row.role ?? 'operator',
   tag: 'nodes',
   summary: row.summary,
@@ -115,11 +118,13 @@ export const NODE_COMMANDS = {
   }),
   retireNode: command({
     verb: 'retire',
+    admin: true,
     summary: 'Take a node out of use; it can be reactivated',
     means: 'take a node out of use; it can be reactivated',
   }),
   reactivateNode: command({
     verb: 'reactivate',
+    admin: true,
     summary: 'Return a retired node to the state it had before',
     means: 'return a retired node to the state it had before',
   }),
@@ -143,6 +148,8 @@ export const NODE_COMMANDS = {
   }),
   removeNode: command({
     verb: 'remove',
+    admin: true,
+    errors: ['not_retired'],
     role: 'admin',
     summary: 'Delete a retired node and its identity permanently',
     means: 'delete a retired node permanently',

@@ -20,6 +20,9 @@ middle the answer is \`outcome_unknown\` (409), except for idempotent operations
 **If-Match.** Answers about a node have its version as \`ETag\`, answers of apply and import the declared revision. A write that
 names it in \`If-Match\` is refused with 412 \`version_conflict\`, which lists the changes, when the version has changed.
 \`If-Match: *\` stands for any version.
+
+Where a row has several routes, the first is in the OpenAPI document; the others are the same operation under the paths that the runbooks of
+other systems use.
 `;
 
 export function apiDocument(): string {
@@ -39,7 +42,7 @@ function row(id: OperationId): string {
   const verb = verbOf(operation);
   const cells = [
     `\`${id}\`<br>${summary}`,
-    `\`${method} ${path}\``,
+    [path, ...(operation.aliases ?? [])].map((each) => `\`${method} ${each}\``).join('<br>'),
     access,
     write?.precondition ?? '',
     verb === null ? '' : `\`coldiron ${verb}\``,

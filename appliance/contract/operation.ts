@@ -39,6 +39,8 @@ export interface GeneratedVerb {
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
+  /** Other paths of the same operation, for clients that know it by them. They are not in the OpenAPI document. */
+  readonly aliases?: readonly string[];
   readonly access: Access;
   readonly tag: Tag;
   readonly summary: string;
@@ -60,6 +62,9 @@ export const WRITES: Write = { precondition: null, destroys: null, idempotent: f
 export const WRITES_NODE: Write = { ...WRITES, precondition: 'node' };
 
 export const verbOf = ({ cli }: Operation): string | null => (typeof cli === 'string' ? cli : (cli?.verb ?? null));
+
+/** All paths of an operation, its own first. */
+export const pathsOf = ({ path, aliases = [] }: Operation): readonly string[] => [path, ...aliases];
 
 export const takesNode = ({ path }: Operation): boolean => path.includes('/:node');
 

@@ -3,6 +3,7 @@
 import { NODE_COMMANDS } from './commands.ts';
 import type { Operation } from './operation.ts';
 import { ACCESS_OPERATIONS } from './operations/access.ts';
+import { AGENT_OPERATIONS } from './operations/agents.ts';
 import { ALLOCATION_OPERATIONS } from './operations/allocations.ts';
 import { BMC_OPERATIONS } from './operations/bmc.ts';
 import { EXPORT_OPERATIONS } from './operations/exports.ts';
@@ -18,6 +19,7 @@ const TABLE = {
   ...EXPORT_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...ALLOCATION_OPERATIONS,
+  ...AGENT_OPERATIONS,
   ...SITE_OPERATIONS,
 };
 

@@ -25,6 +25,15 @@ import {
 } from './schemas/access.ts';
 import { HostAnswer, HostRequest } from './schemas/admin-node.ts';
 import {
+  AgentLogFilter,
+  AgentLogLine,
+  BootstrapScriptAnswer,
+  NodeAgent,
+  RecoveryAnswer,
+  UpdateAnswer,
+  UpdateBody,
+} from './schemas/agent.ts';
+import {
   Allocation,
   AllocationFilter,
   AllocationKeySetBody,
@@ -88,7 +97,7 @@ import {
   RotateAuthorityBody,
   TaskKeyAnswer,
 } from './schemas/site.ts';
-import { NewTask, Task, TaskReference } from './schemas/task.ts';
+import { NewTask, Task, TaskReason, TaskReference } from './schemas/task.ts';
 import { NewToken, Token } from './schemas/token.ts';
 import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
 
@@ -155,6 +164,14 @@ export const WIRE = {
     ),
     answer: refTo(Task),
   },
+  resumeTask: { params: TaskReference, body: TaskReason, answer: refTo(Task) },
+  abandonTask: { params: TaskReference, body: TaskReason, answer: refTo(Task) },
+  reissueEnrollment: { params, answer: RecoveryAnswer },
+  issueBootstrapScript: { params, answer: BootstrapScriptAnswer },
+  getNodeAgent: { params, answer: NodeAgent },
+  reconcileNodeAgent: { params, answer: NodeAgent },
+  updateNodeAgent: { params, body: UpdateBody, answer: UpdateAnswer },
+  listAgentLogs: { params, query: AgentLogFilter, answer: listOf('lines', AgentLogLine) },
   issueEnrollmentBundle: { params, body: BundleRequest, answer: BundleAnswer },
   getNodeEnrollment: { params, answer: NodeTrust },
   previewRendering: { params, answer: Rendering },

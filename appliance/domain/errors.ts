@@ -50,7 +50,12 @@ export const ERRORS = {
   node_in_use: {
     status: 409,
     exit: 5,
-    hint: 'Check its state (coldiron nodes show NODE): only a retired node can be removed.',
+    hint: 'Check who uses it, and its state: coldiron nodes show NODE',
+  },
+  not_retired: {
+    status: 409,
+    exit: 5,
+    hint: 'Only a retired node can be removed: coldiron retire NODE',
   },
   version_conflict: { status: 409, exit: 5, hint: 'It was changed in the meantime; read it again.' },
   request_in_progress: {

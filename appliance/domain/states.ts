@@ -56,6 +56,8 @@ interface StateMeaning {
   readonly keepsNewerIntent: boolean;
   readonly cancellable: boolean;
   readonly node: NodeRights;
+  /** A bundle may be issued. While quarantined, its node can use it only after the quarantine. */
+  readonly bundle: boolean;
   /** `possible`: issuing a bundle starts it. `awaited`: the node must enroll now. `done`: the installed system has enrolled. */
   readonly enrollment: 'none' | 'possible' | 'awaited' | 'done';
   /** It counts as a node of its site and cluster, for example in the files of other nodes. */
@@ -81,6 +83,7 @@ const IDLE = {
   session: null,
   keepsNewerIntent: false,
   cancellable: false,
+  bundle: false,
   enrollment: 'none',
   inService: true,
   removableByInventory: false,
@@ -114,6 +117,7 @@ export const STATES = {
     },
     keepsNewerIntent: true,
     node: IDENTITY_ONLY,
+    bundle: true,
     enrollment: 'possible',
     removableByInventory: true,
   },
@@ -183,6 +187,7 @@ export const STATES = {
     },
     cancellable: true,
     node: MAY_ENROLL,
+    bundle: true,
     enrollment: 'awaited',
     clearsFailure: true,
   },
@@ -195,6 +200,7 @@ export const STATES = {
     boots: { into: 'local-disk', words: '{node} is in service and boots from its own disk', hint: '' },
     keepsNewerIntent: true,
     node: ALL_RIGHTS,
+    bundle: true,
     enrollment: 'done',
   },
   draining: {
@@ -211,7 +217,8 @@ export const STATES = {
       words: '{node} is being drained and boots from its own disk meanwhile',
       hint: '',
     },
-    node: ALL_RIGHTS,
+    // Another system must not take its place while its workload moves away.
+    node: { enroll: false, renew: true, tasks: true },
     enrollment: 'done',
   },
   releasing: {
@@ -256,6 +263,7 @@ export const STATES = {
     },
     // It keeps its identity because it may be reactivated.
     node: MAY_ENROLL,
+    bundle: true,
     inService: false,
     removableByInventory: true,
     keepsNote: true,
@@ -289,6 +297,7 @@ export const STATES = {
     },
     // A certificate that expires in quarantine is replaced with the recovery token after the quarantine is cleared.
     node: NO_RIGHTS,
+    bundle: true,
     keepsNote: true,
   },
   removed: {

@@ -36,6 +36,16 @@ export const TASK_KINDS = {
     parameters: { level: { pattern: /^(?:quick|full)$/, standard: 'quick' } },
   },
   'restart-agent': { means: 'restart its agent', repeatable: true, limit: 2 * MINUTE, parameters: {} },
+  'update-agent': {
+    means: 'replace its agent',
+    repeatable: true,
+    limit: 3 * MINUTE,
+    parameters: {
+      digest: { pattern: /^[0-9a-f]{64}$/, standard: '' },
+      wait_seconds: { pattern: /^[1-9]\d{1,2}$/, standard: '120' },
+    },
+    internal: true,
+  },
   reboot: {
     means: 'restart',
     repeatable: false,

@@ -9,14 +9,13 @@ import type { Parsed } from '../domain/parsed.ts';
 import { refused } from '../machines/commands/decision.ts';
 import { type Decide, type MachineCommands, refusalError } from '../machines/execute.ts';
 import { type AgentLayout, type AgentPackage, type BootstrapBundle, secretText } from '../render/bundle/bundle.ts';
-import { renderBundle } from '../render/bundle/install-script.ts';
-import type { RenderedFile } from '../render/rendered-file.ts';
+import { type BundleFiles, renderBundle } from '../render/bundle/install-script.ts';
 import type { Templates } from '../render/templates.ts';
 import type { EnrollmentToken, NewEnrollmentToken } from '../store/enrollment-store.ts';
 import type { Store } from '../store/store.ts';
 import type { ApiProbe } from './api-probe.ts';
 import type { Authority } from './authority.ts';
-import { bundleIssued, openToken } from './enrollment-commands.ts';
+import { bundleIssued, openToken, type RecoveryForm } from './enrollment-commands.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import type { TaskSigner } from './task-signing.ts';
 import { newEnrollmentToken, parseEnrollmentToken, type TokenStatus, tokenStatus } from './token-text.ts';
@@ -53,12 +52,14 @@ export interface BundleRequest {
   readonly reissue: boolean;
   /** Starts the enrollment of the machine in the same commit as the token. */
   readonly startsEnrollment?: boolean;
+  /** The form in which the operator gets it to recover a node; null: an ordinary bundle. */
+  readonly recovery?: RecoveryForm | null;
   readonly origin: Origin;
 }
 
 export interface IssuedBundle {
   readonly bundle: BootstrapBundle;
-  readonly files: Readonly<Record<'json' | 'environment' | 'script', RenderedFile>>;
+  readonly files: BundleFiles;
   readonly replaced: EnrollmentToken | null;
 }
 
@@ -111,7 +112,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
 
   return {
     issue: async (request) => {
-      const { machine, reissue, startsEnrollment = false } = request;
+      const { machine, reissue, startsEnrollment = false, recovery = null } = request;
       const { token, bundle, problems } = await draft(request);
       if (problems.length > 0) {
         throw new ColdironError('invalid_bundle', `the bundle of ${machine.spec.hostname} has problems`, problems);
@@ -129,7 +130,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
           const { code, message } = alreadyIssued(machine, replaced);
           return refused(code, message);
         }
-        return bundleIssued(current, { token, replaced, origin, startsEnrollment }, context);
+        return bundleIssued(current, { token, replaced, origin, startsEnrollment, recovery }, context);
       };
       const executed = await commands.execute(command, decide);
       if (executed.outcome === 'refused') throw refusalError(executed.refusal);

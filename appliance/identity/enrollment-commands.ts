@@ -13,17 +13,23 @@ export interface BundleInput {
   /** The open token that the new one replaces. */
   readonly replaced: EnrollmentToken | null;
   readonly startsEnrollment: boolean;
+  /** How the operator recovers the node with it; null: an ordinary bundle. */
+  readonly recovery: RecoveryForm | null;
   readonly origin: Origin;
 }
 
+export type RecoveryForm = 'restart-command' | 'bootstrap-script';
+
 export function bundleIssued(machine: Machine, bundle: BundleInput, context: CommandContext): Decision {
-  const { token, replaced, origin, startsEnrollment } = bundle;
+  const { token, replaced, origin, startsEnrollment, recovery } = bundle;
   const at = token.createdAt;
   const writes: Write[] = [{ kind: 'issue-token', token, replaces: replaced?.id ?? null }];
   const events = [eventOf('enrollment.bundle_handed_over', machine.id, at, origin, tokenJson(token))];
-  const action = replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued';
+  const ordinary = replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued';
+  const action = recovery === null ? ordinary : 'nodes.reissue_enrollment';
   const before = replaced === null ? null : tokenJson(replaced);
-  const audit = [auditOf(action, `node:${machine.spec.hostname}`, at, origin, tokenJson(token), before)];
+  const after = { ...tokenJson(token), ...(recovery !== null && { form: recovery }) };
+  const audit = [auditOf(action, `node:${machine.spec.hostname}`, at, origin, after, before)];
   if (startsEnrollment) return moved(machine, { event: 'enroll', origin, also: { writes, events, audit } }, context);
   return { outcome: 'change', change: { ...emptyChange(machine, at), version: null, writes, events, audit } };
 }

@@ -23,10 +23,12 @@ import { probeApi } from './api-probe.ts';
 import { type Authority, openAuthority } from './authority.ts';
 import { type BundleIssuer, createBundleIssuer, type IssuedBundle } from './bundle-issuer.ts';
 import { createDrains, type Drains } from './drains.ts';
+import type { RecoveryForm } from './enrollment-commands.ts';
 import { type Heartbeats, openHeartbeats } from './heartbeats.ts';
 import { loadPassphrase, openKeyFolder } from './key-folder.ts';
 import { apiUrlFor, identityIn, type NodeApiAddress } from './node-addresses.ts';
-import { eligibilityOf } from './node-eligibility.ts';
+import { createNodeAgents, type NodeAgents } from './node-agents.ts';
+import { mayGetBundle } from './node-eligibility.ts';
 import { createNodeEnrollment, type NodeEnrollment } from './node-enrollment.ts';
 import { nodeReported } from './node-reports.ts';
 import type { SetTimer } from './notifier.ts';
@@ -60,11 +62,17 @@ export interface EnrollmentService {
   readonly tasks: TaskQueue;
   readonly drains: Drains;
   readonly heartbeats: Heartbeats;
+  readonly agents: NodeAgents;
   readonly twins: TwinWatch;
   readonly bundles: BundleIssuer;
   readonly settings: EnrollmentSettings;
   /** Issues a bundle to an operator, and starts the enrollment if it has not started yet. */
-  issueBundle(machine: Machine, reissue: boolean, origin: Origin): Promise<IssuedBundle>;
+  issueBundle(
+    machine: Machine,
+    reissue: boolean,
+    origin: Origin,
+    recovery?: RecoveryForm | null,
+  ): Promise<IssuedBundle>;
   /** The first-boot payload of a machine that enrolls at its first boot, with a new token. */
   firstBootParts(machine: Machine): Promise<BootPart[]>;
   /** The same as files, for a system that is installed as a whole. */
@@ -124,10 +132,17 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     bundle: {
       apiUrlOf: (machine) => apiUrlFor(fleet, machine, nodeApi),
       plainHttp: 'never',
-      layout: agentLayout('coldiron'),
+      layout: agentLayout(settings.agentNames),
       agentText: deps.agentText,
       package: null,
     },
+  });
+  const heartbeats = await openHeartbeats({
+    store,
+    now,
+    silentAfter: settings.silentAfter,
+    machines: () => fleet.machines(),
+    twins,
   });
   /** Nodes get the new trust with their next heartbeat, which they send as soon as their task wait ends. */
   const authoritiesChanged = async (): Promise<void> => {
@@ -150,24 +165,22 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       settings,
       identityOf: (machine) => identityIn(fleet, machine),
     }),
-    heartbeats: await openHeartbeats({
-      store,
-      now,
-      silentAfter: settings.silentAfter,
-      machines: () => fleet.machines(),
-      twins,
+    heartbeats,
+    agents: createNodeAgents({
+      ...{ store, authority, signer, tasks, heartbeats, now, agentText: deps.agentText },
+      apiUrlOf: (machine) => apiUrlFor(fleet, machine, nodeApi),
     }),
     twins,
-    issueBundle: async (machine, reissue, origin) => {
+    issueBundle: async (machine, reissue, origin, recovery = null) => {
       const { state } = machine.lifecycle;
       const starts = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);
-      if (!starts && !eligibilityOf(machine.lifecycle).enroll) {
+      if (!mayGetBundle(machine.lifecycle)) {
         throw new ColdironError(
           'conflict',
           `${machine.spec.hostname} is ${state}: it cannot enroll, so no bundle is issued`,
         );
       }
-      return bundles.issue({ machine, delivery: 'manual', reissue, origin, startsEnrollment: starts });
+      return bundles.issue({ machine, delivery: 'manual', reissue, origin, startsEnrollment: starts, recovery });
     },
     firstBootParts: async (machine) => {
       const origin: Origin = { actor: 'appliance', correlationId: null };

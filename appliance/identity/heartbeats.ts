@@ -46,7 +46,7 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
       last.set(machine.id, {
         machine: machine.id,
         at,
-        report: withSystem(report, last.get(machine.id)?.report ?? null),
+        report: withEarlier(report, last.get(machine.id)?.report ?? null),
       });
       unwritten.add(machine.id);
       if (machine.health === 'online') return;
@@ -110,10 +110,12 @@ function bootIdOf(report: Json): string | null {
   return typeof id === 'string' && id !== '' ? id : null;
 }
 
-/** A heartbeat of the same boot keeps what was reported about the system. */
-function withSystem(report: Json, before: Json): Json {
-  const { system } = fieldsOf(before);
-  return system === undefined || bootIdOf(report) !== bootIdOf(before) ? report : { ...fieldsOf(report), system };
+/** A heartbeat of the same boot keeps what was reported about the system, and the settings while a task runs. */
+function withEarlier(report: Json, before: Json): Json {
+  if (bootIdOf(report) !== bootIdOf(before)) return report;
+  const { system, settings } = fieldsOf(before);
+  const earlier = { ...(system !== undefined && { system }), ...(settings !== undefined && { settings }) };
+  return { ...earlier, ...fieldsOf(report) };
 }
 
 /** The store refuses an unchanged health, so the event is written once. */

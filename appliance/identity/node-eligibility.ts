@@ -13,6 +13,11 @@ export interface NodeEligibility {
   readonly because: string;
 }
 
+/** Whether a bundle may be issued to a node in this state. */
+export function mayGetBundle(lifecycle: Lifecycle): boolean {
+  return STATES[lifecycle.state].bundle || (lifecycle.state === 'failed' && eligibilityOf(lifecycle).enroll);
+}
+
 export function eligibilityOf(lifecycle: Lifecycle): NodeEligibility {
   const because = `this node is ${lifecycle.state}`;
   if (failedTo('enroll', lifecycle)) return { ...RIGHTS_AFTER_FAILURE.enroll, because };

@@ -18,6 +18,8 @@ export interface EnrollmentSettings {
   readonly heartbeatEvery: Instant;
   /** A node without a heartbeat for this long is silent. */
   readonly silentAfter: Instant;
+  /** The family of names on nodes: of variables (`COLDIRON_…`), folders (`/etc/coldiron`) and the unit. */
+  readonly agentNames: string;
 }
 
 export const DEFAULT_ENROLLMENT_SETTINGS: EnrollmentSettings = {
@@ -31,4 +33,5 @@ export const DEFAULT_ENROLLMENT_SETTINGS: EnrollmentSettings = {
   signingGrace: 7 * DAY,
   heartbeatEvery: 30 * SECOND,
   silentAfter: 5 * MINUTE,
+  agentNames: 'coldiron',
 };

@@ -2,7 +2,8 @@
 // before the next one; a task that is not repeatable is never started twice.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Origin } from '../domain/event.ts';
+import type { Json, Origin } from '../domain/event.ts';
+import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import {
@@ -17,6 +18,7 @@ import {
   taskParameters,
 } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';
+import type { ClosedTask } from '../store/task-store.ts';
 import { auditOf, eventOf } from './enrollment-records.ts';
 import { eligibilityOf } from './node-eligibility.ts';
 import { createNotifier, type SetTimer } from './notifier.ts';
@@ -32,6 +34,7 @@ export interface TaskQueueDeps {
     | 'startTask'
     | 'finishTask'
     | 'cancelTask'
+    | 'closeTask'
     | 'sweepTasks'
     | 'trimTasks'
     | 'appendAudit'
@@ -71,6 +74,13 @@ export interface TaskQueue {
   mayContinue(holder: TaskHolder, id: TaskId): Promise<boolean>;
   /** Cancels a task that has not started. False: it has started, or is over. */
   cancel(task: Task, reason: string, origin: Origin): Promise<boolean>;
+  /**
+   * Runs a task again whose result was never reported, with new signature and id. `conflict` if it is not in that state, or if its workflow
+   * decides that by itself.
+   */
+  resume(machine: Machine, task: Task, reason: string, origin: Origin): Promise<Task>;
+  /** Gives up a task whose result was never reported, or that runs: the node is told to stop it. `conflict` if it is over. */
+  abandon(machine: Machine, task: Task, reason: string, origin: Origin): Promise<Task>;
   /** Waits until the task is over or the timeout passes, and returns it. */
   outcome(id: TaskId, timeout: Instant, signal: AbortSignal): Promise<Task | null>;
   /** Requeues or ends tasks whose lease or lifetime has expired. */
@@ -78,6 +88,8 @@ export interface TaskQueue {
   trim(): Promise<number>;
   /** Ends every wait of `next`, so that nodes send a heartbeat and get its news. */
   wakeAll(): void;
+  /** The same for one node. */
+  wake(machine: MachineId): void;
 }
 
 /** A node confirms the start right after it fetched a task. */
@@ -95,7 +107,12 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
     for (const event of events) if (event.kind === 'task.cancelled') resultWaiters.notify(event.data.task as TaskId);
   });
 
-  const run: TaskQueue['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, origin) => {
+  /** A signed task that is not stored yet, with its event and audit entry. */
+  const drafted = async (
+    machine: Machine,
+    { kind, parameters, within = STANDARD_WAIT }: TaskOrder,
+    origin: Origin,
+  ): Promise<NonNullable<ClosedTask['next']>> => {
     const { tasks, because } = eligibilityOf(machine.lifecycle);
     if (!tasks) throw new ColdironError('conflict', `${machine.spec.hostname} gets no tasks: ${because}`);
     const { onlyWhile = machine.lifecycle.state } = taskDefinition(kind);
@@ -119,8 +136,8 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
       expiresAt,
     });
     const about = { task: id, kind, parameters: inShort(checked.value) };
-    await store.createTask(
-      {
+    return {
+      task: {
         id,
         machine: machine.id,
         kind,
@@ -132,11 +149,60 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
         signature: signed.signature,
         signingKey: signed.keyId,
       },
-      eventOf('task.created', machine.id, createdAt, origin, about),
-      auditOf('task.created', `node:${machine.spec.hostname}`, createdAt, origin, about),
-    );
+      event: eventOf('task.created', machine.id, createdAt, origin, about),
+      audit: auditOf('task.created', `node:${machine.spec.hostname}`, createdAt, origin, about),
+    };
+  };
+
+  const run: TaskQueue['run'] = async (machine, order, origin) => {
+    const { task, event, audit } = await drafted(machine, order, origin);
+    await store.createTask(task, event, audit);
     taskWaiters.notify(machine.id);
+    return existing(task.id);
+  };
+
+  const resume: TaskQueue['resume'] = async (machine, { id, kind, parameters }, reason, origin) => {
+    if (taskDefinition(kind).internal) {
+      throw new ColdironError('conflict', `${kind} is a part of other work, which repeats it by itself`);
+    }
+    const next = await drafted(machine, { kind, parameters }, origin);
+    const about = { task: id, kind, next: next.task.id, reason };
+    const output = `resumed as ${next.task.id} by ${origin.actor}: ${reason}`;
+    await closed(machine, { id, from: ['unknown'], output, next }, 'task.resumed', about, origin);
+    taskWaiters.notify(machine.id);
+    return existing(next.task.id);
+  };
+
+  const abandon: TaskQueue['abandon'] = async (machine, { id, kind }, reason, origin) => {
+    const output = `abandoned by ${origin.actor}: ${reason}`;
+    const about = { task: id, kind, reason };
+    await closed(machine, { id, from: ['unknown', 'running'], output, next: null }, 'task.abandoned', about, origin);
     return existing(id);
+  };
+
+  const closed = async <Kind extends 'task.resumed' | 'task.abandoned'>(
+    { id: machine, spec }: Machine,
+    closing: Pick<ClosedTask, 'id' | 'from' | 'output' | 'next'>,
+    kind: Kind,
+    about: EventData<Kind>,
+    origin: Origin,
+  ): Promise<void> => {
+    const at = now();
+    const isClosed = await store.closeTask({
+      ...closing,
+      now: at,
+      event: eventOf(kind, machine, at, origin, about),
+      audit: auditOf(kind, `node:${spec.hostname}`, at, origin, about as Json),
+    });
+    if (!isClosed) {
+      const { state } = await existing(closing.id);
+      const wanted = closing.from.join(' or ');
+      throw new ColdironError(
+        'conflict',
+        `task ${closing.id} is ${state}, and not ${wanted}: it cannot be ${kind.slice(5)}`,
+      );
+    }
+    resultWaiters.notify(closing.id);
   };
 
   const existing = async (id: TaskId): Promise<Task> => {
@@ -206,6 +272,8 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
     next,
     begin,
     finish,
+    resume,
+    abandon,
     mayContinue: async (holder, id) => {
       const task = await store.task(id);
       return task?.machine === holder.id && task.state === 'running' && mayBegin(task, holder);
@@ -240,6 +308,7 @@ export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQue
     },
     trim: () => store.trimTasks(now() - KEPT),
     wakeAll: () => taskWaiters.notifyAll(),
+    wake: (machine) => taskWaiters.notify(machine),
   };
 }
 

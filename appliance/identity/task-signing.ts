@@ -34,6 +34,8 @@ export interface SignedTask {
 
 export interface TaskSigner {
   sign(task: TaskToSign): Promise<SignedTask>;
+  /** Signs other text for nodes, which must not have the form of a task. */
+  signText(text: string): Promise<SignedTask>;
   /** The active key comes first. */
   verifiers(): Promise<TaskVerifier[]>;
   stage(origin: Origin): Promise<SigningKeyId>;
@@ -69,16 +71,15 @@ export async function openTaskSigner(deps: TaskSignerDeps): Promise<TaskSigner> 
   };
   await keys.read((await inState('active')).id);
 
+  const signText: TaskSigner['signText'] = async (payload) => {
+    const { id } = await inState('active');
+    const signature = sign(null, Buffer.from(payload), await keys.read(id)).toString('base64');
+    return { keyId: id, payload, signature };
+  };
+
   return {
-    sign: async (task) => {
-      const { id } = await inState('active');
-      const payload = taskText(task);
-      return {
-        keyId: id,
-        payload,
-        signature: sign(null, Buffer.from(payload), await keys.read(id)).toString('base64'),
-      };
-    },
+    sign: (task) => signText(taskText(task)),
+    signText,
     verifiers: async () => {
       const known = await store.signingKeys();
       return SHOWN_STATES.flatMap((state) =>

@@ -23,6 +23,7 @@ import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
 import type { ApiToken, TokenId } from '../domain/token.ts';
 import type { AccessStore } from './access-store.ts';
+import type { AgentLogStore } from './agent-log-store.ts';
 import type { AllocationStore } from './allocation-store.ts';
 import type { BmcStore } from './bmc-store.ts';
 import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from './change.ts';
@@ -60,6 +61,8 @@ export interface EventQuery {
   readonly machine?: MachineId;
   /** Matches the kind itself and everything below it: `lifecycle` matches `lifecycle.ready`. */
   readonly kind?: string;
+  /** Of one request, and of all work that it started. */
+  readonly correlationId?: string;
   readonly after?: number;
   /** At most this many, the oldest first; with `newest`, the last ones, still in order. */
   readonly limit: number;
@@ -72,6 +75,7 @@ export type AuditVerdict =
 
 export interface Store
   extends AccessStore,
+    AgentLogStore,
     AllocationStore,
     BmcStore,
     EnrollmentStore,
@@ -138,8 +142,8 @@ export interface Store
   trimCommands(before: Instant): Promise<number>;
 
   appendAudit(entries: readonly NewAuditEntry[]): Promise<void>;
-  /** The oldest first; with `newest`, the last ones, still in order. */
-  auditEntries(after: number, limit: number, newest?: boolean): Promise<AuditEntry[]>;
+  /** The oldest first; with `newest`, the last ones, still in order. With a correlation id, only those of that request. */
+  auditEntries(after: number, limit: number, newest?: boolean, correlationId?: string): Promise<AuditEntry[]>;
   /** Verifies the whole chain and names a changed, missing, moved or added row, or a truncated end. */
   verifyAudit(): Promise<AuditVerdict>;
 

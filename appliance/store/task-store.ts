@@ -3,7 +3,7 @@
 import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
-import type { SweptTask, Task, TaskId, TaskResult } from '../domain/task.ts';
+import type { SweptTask, Task, TaskId, TaskResult, TaskState } from '../domain/task.ts';
 
 export type NewTask = Omit<Task, 'state' | 'lease' | 'leaseUntil' | 'attempts' | 'finishedAt' | 'result'>;
 
@@ -20,6 +20,17 @@ export interface FinishedTask {
   readonly now: Instant;
   readonly result: TaskResult;
   readonly event: NewEvent;
+}
+
+export interface ClosedTask {
+  readonly id: TaskId;
+  readonly from: readonly TaskState[];
+  readonly now: Instant;
+  /** Why, as the output of the task. */
+  readonly output: string;
+  readonly event: NewEvent;
+  readonly audit: NewAuditEntry;
+  readonly next: { readonly task: NewTask; readonly event: NewEvent; readonly audit: NewAuditEntry } | null;
 }
 
 /**
@@ -53,6 +64,11 @@ export interface TaskStore {
   finishTask(finished: FinishedTask): Promise<ResultVerdict>;
   /** Expires a queued or leased task, so that it never starts. False: it has started, or is over. */
   cancelTask(id: TaskId, now: Instant, event: NewEvent): Promise<boolean>;
+  /**
+   * Ends a task whose result an operator no longer waits for, and creates `next` in the same transaction. False: it is in none of the states
+   * `from`, and nothing was written.
+   */
+  closeTask(closing: ClosedTask): Promise<boolean>;
   /**
    * Handles expired leases and lifetimes: a task that was not started is queued again or expires; a started one is queued again
    * if it is repeatable, and is unknown otherwise. Returns the changed tasks.

@@ -133,6 +133,23 @@ operator POST /key-sets/:set/rollback
 viewer GET /site-key-sets
 admin PUT /sites/:site/key-set
 admin POST /sites/:site/key-set/rollback
+viewer GET /admin/nodes
+viewer GET /admin/nodes/:node
+operator POST /admin/nodes/:node/enrollment-token
+operator POST /admin/nodes/:node/retire
+operator POST /admin/nodes/:node/reactivate
+admin POST /admin/nodes/:node/remove
+public GET /healthz
+operator POST /admin/nodes/:node/reissue-enrollment
+operator POST /nodes/:node/reissue-enrollment
+operator POST /admin/nodes/:node/bootstrap-script
+operator POST /nodes/:node/bootstrap-script
+viewer GET /nodes/:node/agent
+operator POST /nodes/:node/agent/reconcile
+operator POST /nodes/:node/agent/update
+viewer GET /nodes/:node/agent/logs
+operator POST /nodes/:node/tasks/:task/resume
+operator POST /nodes/:node/tasks/:task/abandon
 `
   .trim()
   .split('\n');
@@ -150,7 +167,12 @@ describe('the route table', () => {
 
   it('is public for health alone', () => {
     const open = api.app.routeTable.filter(({ access }) => access === 'public');
-    expect(open.map(({ method, url }) => `${method} ${url}`).sort()).toEqual(['GET /health', 'HEAD /health']);
+    expect(open.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
+      'GET /api/v1/healthz',
+      'GET /health',
+      'HEAD /api/v1/healthz',
+      'HEAD /health',
+    ]);
   });
 
   it('answers 401 on every other route to a caller without a token', async () => {
@@ -209,6 +231,7 @@ describe('the route table', () => {
     expect(new Set(adminOnly.map(({ url }) => url))).toEqual(
       new Set([
         '/api/v1/admin/nodes',
+        '/api/v1/admin/nodes/:node/remove',
         '/api/v1/allocations/:allocation/clean-up',
         '/api/v1/ca/retire',
         '/api/v1/ca/rotate',

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../appliance/cli/program.ts';
 import { NODE_COMMANDS } from '../../appliance/contract/commands.ts';
-import { errorsOf, takesNode, verbOf } from '../../appliance/contract/operation.ts';
+import { errorsOf, pathsOf, takesNode, verbOf } from '../../appliance/contract/operation.ts';
 import { OPERATION_IDS, OPERATIONS } from '../../appliance/contract/operations.ts';
 import { WIRE, type Wire } from '../../appliance/contract/wire.ts';
 
@@ -24,11 +24,13 @@ describe('the operation table', () => {
     const named = new Set(OPERATION_IDS.flatMap((id) => verbOf(OPERATIONS[id]) ?? []));
     expect([...named].filter((verb) => !program.has(verb))).toEqual([]);
     const others = [...program.keys()].filter((verb) => !named.has(verb) && !LOCAL.test(verb));
-    expect(others).toEqual(['token reissue']);
+    expect(others).toEqual(['trail', 'token reissue']);
   });
 
   it('has a unique method and path for every operation', () => {
-    const routes = OPERATION_IDS.map((id) => `${OPERATIONS[id].method} ${OPERATIONS[id].path}`);
+    const routes = OPERATION_IDS.flatMap((id) =>
+      pathsOf(OPERATIONS[id]).map((path) => `${OPERATIONS[id].method} ${path}`),
+    );
     expect(new Set(routes).size).toBe(routes.length);
   });
 
@@ -57,7 +59,13 @@ describe('the operation table', () => {
 
   it('stores no answer that contains a secret', () => {
     const secret = OPERATION_IDS.filter((id) => OPERATIONS[id].write?.secretAnswer);
-    expect(secret.toSorted()).toEqual(['createRendering', 'createToken', 'issueEnrollmentBundle']);
+    expect(secret.toSorted()).toEqual([
+      'createRendering',
+      'createToken',
+      'issueBootstrapScript',
+      'issueEnrollmentBundle',
+      'reissueEnrollment',
+    ]);
   });
 });
 

@@ -60,8 +60,8 @@ describe('a request', () => {
   it.each([
     ['an event that the state does not allow is a conflict', 'ready', 'installed', 'conflict'],
     ['retiring a machine that is being deployed: it is in use', 'deploying', 'retire', 'node_in_use'],
-    ['removing an active machine: it is in use', 'active', 'remove', 'node_in_use'],
-    ['removing a registered machine is a conflict: retire it first', 'registered', 'remove', 'conflict'],
+    ['removing an active machine: it is not retired', 'active', 'remove', 'not_retired'],
+    ['removing a registered machine: it is not retired', 'registered', 'remove', 'not_retired'],
   ] as const)('is recorded and refused with a reason: %s', async (_, state, event, code) => {
     const { commands, store, life } = aRig(inState(state));
     const refusal = expect.objectContaining({

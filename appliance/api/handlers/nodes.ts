@@ -4,9 +4,10 @@ import { parseClientArchCode } from '../../domain/architecture.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
 import { parseIpv4 } from '../../domain/ipv4.ts';
+import type { Machine } from '../../domain/machine.ts';
 import { parseHostname } from '../../domain/names.ts';
 import { type Parsed, shown } from '../../domain/parsed.ts';
-import type { TaskId } from '../../domain/task.ts';
+import type { Task, TaskId } from '../../domain/task.ts';
 import { cablingOf } from '../../provisioning/cabling.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import { requireBmcRights } from '../bmc-fields.ts';
@@ -38,6 +39,8 @@ export const nodeHandlers: Handlers<
   | 'createTask'
   | 'listTasks'
   | 'getTask'
+  | 'resumeTask'
+  | 'abandonTask'
 > = {
   listNodes({ fleet }, { query }) {
     const { page, total, next } = listNodes(fleet.machines(), nodeQuery(fleet, query));
@@ -134,12 +137,26 @@ export const nodeHandlers: Handlers<
   async getTask(deps, { params, query: { wait = 0 }, gone }) {
     const machine = await findNodeEverKnown(deps, params.node);
     const task = await deps.enrollment.tasks.outcome(params.task as TaskId, wait * SECOND, gone());
-    if (task?.machine !== machine.id) {
-      throw new ColdironError('not_found', `${machine.spec.hostname} has no task ${shown(params.task)}`);
-    }
-    return taskView(task);
+    return taskView(ownTask(machine, params.task, task));
+  },
+
+  async resumeTask(deps, { params, body: { reason }, origin }) {
+    const machine = await findNode(deps, params.node);
+    const task = ownTask(machine, params.task, await deps.store.task(params.task as TaskId));
+    return taskView(await deps.enrollment.tasks.resume(machine, task, reason, origin));
+  },
+
+  async abandonTask(deps, { params, body: { reason }, origin }) {
+    const machine = await findNode(deps, params.node);
+    const task = ownTask(machine, params.task, await deps.store.task(params.task as TaskId));
+    return taskView(await deps.enrollment.tasks.abandon(machine, task, reason, origin));
   },
 };
+
+function ownTask({ id, spec }: Machine, name: string, task: Task | null): Task {
+  if (task?.machine === id) return task;
+  throw new ColdironError('not_found', `${spec.hostname} has no task ${shown(name)}`);
+}
 
 function understood<T>(field: string, result: Parsed<T>): T {
   if (result.ok) return result.value;

@@ -60,14 +60,15 @@ export const siteHandlers: Handlers<
     };
   },
 
-  async listEvents(deps, { query: { node, limit = 100, ...rest } }) {
+  async listEvents(deps, { query: { node, limit = 100, correlation_id: correlationId, ...rest } }) {
     const machine = node === undefined ? {} : { machine: (await findNodeEverKnown(deps, node)).id };
-    const events = await deps.store.events({ ...rest, ...machine, limit });
+    const request = correlationId === undefined ? {} : { correlationId };
+    const events = await deps.store.events({ ...rest, ...machine, ...request, limit });
     return { events: events.map(eventView), next: events.at(-1)?.seq ?? null };
   },
 
-  async listAuditEntries({ store }, { query: { after = 0, limit = 100, newest = false } }) {
-    const entries = await store.auditEntries(after, limit, newest);
+  async listAuditEntries({ store }, { query: { after = 0, limit = 100, newest = false, correlation_id: request } }) {
+    const entries = await store.auditEntries(after, limit, newest, request);
     return { entries: entries.map(auditView), next: entries.at(-1)?.seq ?? null };
   },
 

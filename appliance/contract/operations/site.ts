@@ -88,7 +88,7 @@ export const SITE_OPERATIONS = {
     tag: 'trail',
     summary: 'List events, oldest first',
     errors: ['not_found'],
-    cli: 'trail',
+    cli: 'events',
   },
   listAuditEntries: {
     ...viewer,
@@ -168,6 +168,7 @@ export const SITE_OPERATIONS = {
   getHealth: {
     method: 'GET',
     path: '/health',
+    aliases: [`${V1}/healthz`],
     access: 'public',
     tag: 'health',
     summary: 'Read the health of the services',

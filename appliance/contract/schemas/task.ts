@@ -35,3 +35,8 @@ export const TaskReference = Type.Object({
   node: Type.String({ description: 'Id, host name or MAC address' }),
   task: Type.String({ description: 'Its id' }),
 });
+
+export const TaskReason = Type.Object(
+  { reason: Type.String({ minLength: 1, maxLength: 300, pattern: '^[^\\r\\n]+$', description: 'For the audit log' }) },
+  { additionalProperties: false },
+);

@@ -61,13 +61,18 @@ const page = {
   newest: Type.Optional(Type.Boolean({ description: 'The newest entries, oldest first' })),
 };
 
+const CorrelationId = Type.Optional(
+  Type.String({ maxLength: 64, description: 'The X-Correlation-Id of one request: only what it did' }),
+);
+
 export const EventFilter = Type.Object(
   {
     node: Type.Optional(Type.String({ description: 'Id, host name or MAC address' })),
     kind: Type.Optional(Type.String({ description: 'A kind and its subkinds: `lifecycle`' })),
+    correlation_id: CorrelationId,
     ...page,
   },
   { additionalProperties: false },
 );
 
-export const AuditFilter = Type.Object(page, { additionalProperties: false });
+export const AuditFilter = Type.Object({ correlation_id: CorrelationId, ...page }, { additionalProperties: false });

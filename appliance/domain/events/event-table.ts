@@ -3,6 +3,7 @@
 
 import type { Static } from 'typebox';
 import { ACCESS_EVENTS } from './access-events.ts';
+import { AGENT_EVENTS } from './agent-events.ts';
 import { ALLOCATION_EVENTS } from './allocation-events.ts';
 import { APPLIANCE_EVENTS } from './appliance-events.ts';
 import { BMC_EVENTS } from './bmc-events.ts';
@@ -37,6 +38,7 @@ export const EVENT_TABLE = {
   ...ONBOARDING_EVENTS,
   ...ACCESS_EVENTS,
   ...ALLOCATION_EVENTS,
+  ...AGENT_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;

@@ -43,6 +43,16 @@ export const IDENTITY_EVENTS = {
     { ...task, reason: text },
     (data) => `Task ${data.kind} was cancelled before it was started: ${data.reason}`,
   ),
+  'task.resumed': row(
+    'info',
+    { ...task, next: text, reason: text },
+    (data) => `Task ${data.kind} is run again as ${data.next}: ${data.reason}`,
+  ),
+  'task.abandoned': row(
+    'warning',
+    { ...task, reason: text },
+    (data) => `Task ${data.kind} was given up: ${data.reason}`,
+  ),
   'task.unknown': row('warning', task, (data) => `Task ${data.kind} was started and its result was never reported`),
   'health.online': row('info', { before: Type.Enum(['unknown', 'silent']) }, (data) =>
     data.before === 'silent' ? 'Sends heartbeats again' : 'Sends heartbeats',

@@ -52,7 +52,7 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
   });
   if (!result.moved) {
     const leaves = event === 'retire' || event === 'remove';
-    const code = leaves && isInUse(machine.lifecycle.state) ? 'node_in_use' : 'conflict';
+    const code = refusalCode(event, machine.lifecycle.state);
     const message = `${machine.spec.hostname}: ${result.reason}`;
     const events = [unexpectedEvent(happening, result.reason)];
     const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
@@ -89,6 +89,12 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
       audit: [...(also.audit ?? []), ...intent.audit, ...movedAudit(happening, lifecycle)],
     },
   };
+}
+
+/** A refused retirement and a refused removal have other remedies, and so other codes. */
+function refusalCode(event: LifecycleEvent, state: LifecycleState): 'node_in_use' | 'not_retired' | 'conflict' {
+  if (event === 'remove' && state !== 'removed') return 'not_retired';
+  return event === 'retire' && isInUse(state) ? 'node_in_use' : 'conflict';
 }
 
 /** Of a drain and its undoing only the newer one counts: a task for the other that still waits must not hold up the node. */

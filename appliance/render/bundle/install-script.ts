@@ -40,15 +40,34 @@ const writableFolders = (layout: AgentLayout): string[] => {
   return [...new Set(files.map((file) => file.slice(0, file.lastIndexOf('/'))))];
 };
 
-/** The three forms of a bundle. Each contains the token. */
-export const renderBundle = (
-  bundle: BootstrapBundle,
-  agentText: string,
-  templates: Templates,
-): Readonly<Record<'json' | 'environment' | 'script', RenderedFile>> => ({
+/**
+ * One command for a shell of root on a node whose agent is installed: it writes the settings and the trusted authorities anew, sets the
+ * old certificate and key aside, and restarts the agent, which enrolls again.
+ */
+function renderRestartCommand(bundle: BootstrapBundle, templates: Templates): string {
+  const { layout } = bundle;
+  const lines = templates.render('bundle/restart-node-agent.sh', {
+    bundleId: bundle.id,
+    hostname: bundle.hostname,
+    agentPath: `${layout.installRoot}/node-agent`,
+    layout,
+    environment: bundleEnvironment(bundle),
+    caPem: bundle.ca.pem,
+    nodeCertificateCaPem: bundle.nodeCertificateCa.pem,
+  });
+  // As standard input of a shell: the token is not an argument.
+  return `sh <<'${END_OF_RECOVERY}'\n${lines}${END_OF_RECOVERY}\n`;
+}
+const END_OF_RECOVERY = 'END_OF_RECOVERY';
+
+export type BundleFiles = Readonly<Record<'json' | 'environment' | 'script' | 'restart', RenderedFile>>;
+
+/** The forms of a bundle. Each contains the token. */
+export const renderBundle = (bundle: BootstrapBundle, agentText: string, templates: Templates): BundleFiles => ({
   json: secretFile('bootstrap-bundle.json', `${JSON.stringify(bundleDocument(bundle), null, 2)}\n`, 0o600),
   environment: secretFile('node-agent.env', bundleEnvironment(bundle), 0o600),
   script: secretFile('install-node-agent.sh', renderInstallScript(bundle, agentText, templates), 0o700),
+  restart: secretFile('restart-node-agent.sh', renderRestartCommand(bundle, templates), 0o700),
 });
 
 const secretFile = (path: string, text: string, mode: number): RenderedFile => ({ path, text, mode, secret: true });

@@ -10,9 +10,11 @@ import { ColdironError } from '../../domain/errors.ts';
 import { CLOCK_TOLERANCE } from '../../domain/events/node-api-events.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { TaskId } from '../../domain/task.ts';
+import { type AgentReport, storedReport } from '../../identity/node-agents.ts';
 import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import type { Enrolled } from '../../identity/node-enrollment.ts';
 import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
+import { nodeAgentRoutes } from './agent-routes.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
 import { createPeers } from './peer.ts';
@@ -35,13 +37,19 @@ const HeartbeatBody = Type.Object(
     clock: Number_,
     /** The task that the node is running. */
     task: Type.Optional(Line(36)),
+    /** The settings that the agent uses, and its own checksum. */
+    api_url: Type.Optional(Line(300)),
+    ca_sha256: Type.Optional(Line(64)),
+    task_keys: Type.Optional(Line(400)),
+    digest: Type.Optional(Line(64)),
+    problem: Type.Optional(Line(300)),
   },
   closed,
 );
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger, contacts } = deps;
-  const { authority, nodes, signer, heartbeats, twins, tasks, settings } = enrollment;
+  const { authority, nodes, signer, heartbeats, twins, tasks, settings, agents } = enrollment;
   const app = createApp(deps);
   const peers = createPeers(store, now, {
     heard: (machine) => twins.heard(machine),
@@ -50,6 +58,11 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   guardRoutes(app, peers.authenticate);
   acceptForms(app);
   const failures = new FailedAttempts({ now });
+  // A node with a wrong URL asks for paths that do not exist.
+  app.addHook('onResponse', async (request, reply) => {
+    if (reply.statusCode === 404 && request.routeOptions.url === undefined)
+      contacts.refused(request.ip, routeOf(request), 'not_found', 'the node API has no such path');
+  });
 
   const trust = async () => {
     const { pem, shown } = await authority.trust();
@@ -130,8 +143,14 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is wrong");
       }
       await enrollment.confirmEnrolled(machine, request.id);
-      const report = { agent, boot_id: bootId, uptime_seconds: Number(uptime ?? 0), clock_offset_ms: offset };
+      const used = settingsIn(request.body);
+      if (used !== null) await agents.reported(machine, used, request.id);
+      const report = {
+        ...{ agent, boot_id: bootId, uptime_seconds: Number(uptime ?? 0), clock_offset_ms: offset },
+        ...(used !== null && { settings: storedReport(used) }),
+      };
       await heartbeats.record(machine, report, request.id);
+      const url = enrollment.apiUrl(machine);
       const { active } = await authority.trust();
       const { ca_sha256, ca_fingerprint } = await trust();
       return sendFields(request, reply, {
@@ -144,6 +163,9 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         ca_sha256,
         ca_fingerprint,
         task_keys: taskSigningKeysText(await signer.verifiers()),
+        ...(url !== null && { api_url: url }),
+        reconcile: agents.mustReconcile(machine.id) ? 'yes' : 'no',
+        accepts: 'settings,logs',
         heartbeat_seconds: settings.heartbeatEvery / SECOND,
         clock_offset_seconds: Math.round((offset ?? 0) / SECOND),
         time: Math.floor(now() / SECOND),
@@ -154,8 +176,23 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   sessionRoutes(app, deps.sessions);
   nodeTaskRoutes(app, deps, peers);
   nodeSystemRoutes(app, deps, peers, failures);
+  nodeAgentRoutes(app, deps, peers);
   await app.ready();
   return app;
+}
+
+/** Null: an agent of an earlier version, or a heartbeat during a task. */
+function settingsIn(
+  body: {
+    readonly [Key in 'api_url' | 'ca_sha256' | 'task_keys' | 'digest' | 'problem']?: string;
+  },
+): AgentReport | null {
+  const { api_url, ca_sha256, task_keys, digest, problem } = body;
+  if (api_url === undefined) return null;
+  return {
+    ...{ apiUrl: api_url, caSha256: ca_sha256 ?? null, taskKeys: task_keys ?? null, digest: digest ?? null },
+    problem: problem ?? null,
+  };
 }
 
 /** The pattern, so that nothing of the client's is repeated. */

@@ -1,10 +1,12 @@
 // Authenticates a node by the client certificate of its connection only, never by the content of a request.
 
+import { X509Certificate } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import type { Authenticate } from '../../api/access.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { plainLine } from '../../domain/plain-line.ts';
 import { identifyPeer, type PeerRefusal } from '../../identity/node-peer.ts';
 import type { CertificateRecord } from '../../store/enrollment-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -38,6 +40,20 @@ export interface PeerListener {
   readonly refused: (request: FastifyRequest, code: string, words: string) => void;
 }
 
+/** What it showed, so that the log says which certificate was refused. Subject and issuer are not verified, and come from the client. */
+function clientCertificate(der: Buffer): Readonly<Record<string, string>> {
+  const { fingerprint256, serialNumber, issuer, subject, validFrom, validTo } = new X509Certificate(der);
+  const line = (text: string | undefined): string => plainLine((text ?? '').replaceAll('\n', ', ')).slice(0, 200);
+  return {
+    fingerprint: fingerprint256,
+    serial: serialNumber.toLowerCase(),
+    issuer: line(issuer),
+    subject: line(subject),
+    not_before: validFrom,
+    not_after: validTo,
+  };
+}
+
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
 /** Checked for every request: a connection may outlive the validity of its certificate. */
@@ -47,11 +63,15 @@ export function createPeers(store: PeerStore, now: () => number, { heard, refuse
   const identify = async (request: FastifyRequest): Promise<Peer | string> => {
     const { socket } = request.raw;
     const der = socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.raw : undefined;
-    if (!der) return 'the client sent no certificate';
+    if (!der) {
+      request.log.warn({ node: null, reason: 'no-certificate' }, 'a node was refused');
+      return 'the client sent no certificate';
+    }
     const verdict = await identifyPeer(store, der, now());
     const machine = verdict.machine === null ? null : await store.machine(verdict.machine);
     if (!verdict.ok) {
-      request.log.warn({ node: machine?.spec.hostname ?? null, reason: verdict.reason }, 'a node was refused');
+      const about = { node: machine?.spec.hostname ?? null, reason: verdict.reason, ...clientCertificate(der) };
+      request.log.warn(about, 'a node was refused');
       refused(request, verdict.reason, REFUSAL_MESSAGE[verdict.reason]);
       return REFUSAL_MESSAGE[verdict.reason];
     }

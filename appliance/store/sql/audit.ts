@@ -29,14 +29,21 @@ export async function insertAudit(trx: Writer, entries: readonly NewAuditEntry[]
 export const hashOf = (entry: Omit<AuditEntry, 'hash'>): string =>
   createHash('sha256').update(auditText(entry)).digest('hex');
 
-export async function readAudit(db: Reader, after: number, limit: number, newest = false): Promise<AuditEntry[]> {
-  const rows = await db
+export async function readAudit(
+  db: Reader,
+  after: number,
+  limit: number,
+  newest = false,
+  correlationId?: string,
+): Promise<AuditEntry[]> {
+  let select = db
     .selectFrom('audit')
     .selectAll()
     .where('seq', '>', after)
     .orderBy('seq', newest ? 'desc' : 'asc')
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  if (correlationId !== undefined) select = select.where('correlation_id', '=', correlationId);
+  const rows = await select.execute();
   return (newest ? rows.reverse() : rows).map(toAuditEntry);
 }
 

@@ -35,13 +35,14 @@ export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Pr
 }
 
 export async function readEvents(db: Reader, query: EventQuery): Promise<StoredEvent[]> {
-  const { machine, kind, after, limit, newest = false } = query;
+  const { machine, kind, after, limit, newest = false, correlationId } = query;
   let select = db
     .selectFrom('events')
     .selectAll()
     .orderBy('seq', newest ? 'desc' : 'asc')
     .limit(limit);
   if (machine !== undefined) select = select.where('machine', '=', machine);
+  if (correlationId !== undefined) select = select.where('correlation_id', '=', correlationId);
   if (after !== undefined) select = select.where('seq', '>', after);
   if (kind !== undefined) {
     // "/" is the character after ".": the range contains every text that begins with the kind and a dot.

@@ -70,6 +70,7 @@ export interface Database {
   export_cursors: ExportCursor;
   dead_letters: DeadLetterTable;
   onboardings: OnboardingTable;
+  agent_logs: AgentLogTable;
 }
 
 /**
@@ -255,6 +256,17 @@ export interface EnrollmentTokenTable {
   /** What it was redeemed for: the SHA-256 of the certified key, and the serial of the certificate. */
   redeemed_key: string | null;
   redeemed_certificate: string | null;
+}
+
+export interface AgentLogTable {
+  machine: string;
+  stream: string;
+  number: number;
+  at: Instant;
+  received_at: Instant;
+  action: string;
+  error_class: string | null;
+  message: string;
 }
 
 export interface TaskTable {

@@ -5,6 +5,7 @@ import type { Change, Committed, Publication } from '../change.ts';
 import type { Publisher, Turn } from '../publisher.ts';
 import type { InventoryWrites, Store } from '../store.ts';
 import { accessVerbs } from './access-versions.ts';
+import { agentLogVerbs } from './agent-logs.ts';
 import { allocationVerbs } from './allocations.ts';
 import { insertAudit, readAudit } from './audit.ts';
 import { verifyChain } from './audit-verify.ts';
@@ -59,7 +60,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     trimCommands: (before) => writing(db, (trx) => deleteCommandsBefore(trx, before)),
 
     appendAudit: (entries) => writing(db, (trx) => insertAudit(trx, entries)),
-    auditEntries: (after, limit, newest) => readAudit(db, after, limit, newest),
+    auditEntries: (after, limit, newest, correlationId) => readAudit(db, after, limit, newest, correlationId),
     verifyAudit: () => verifyChain(db),
 
     ...bmcVerbs(db),
@@ -71,6 +72,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...exportVerbs(db),
     ...onboardingVerbs(db),
     ...accessVerbs(db),
+    ...agentLogVerbs(db),
     ...allocationVerbs(db),
 
     close,

@@ -6,6 +6,7 @@ import { readHeartbeatOf, readHeartbeats, writeHeartbeats } from './heartbeats.t
 import type { Database } from './schema.ts';
 import {
   cancelTask,
+  closeTask,
   deleteTasksBefore,
   finishTask,
   insertTask,
@@ -25,6 +26,7 @@ export const taskVerbs = (db: Kysely<Database>): TaskStore => ({
   startTask: (id, lease, event) => writing(db, (trx) => startTask(trx, id, lease, event)),
   finishTask: (finished) => writing(db, (trx) => finishTask(trx, finished)),
   cancelTask: (id, now, event) => writing(db, (trx) => cancelTask(trx, id, now, event)),
+  closeTask: (closing) => writing(db, (trx) => closeTask(trx, closing)),
   sweepTasks: (now, event) => writing(db, (trx) => sweepTasks(trx, now, event)),
   trimTasks: (before) => writing(db, (trx) => deleteTasksBefore(trx, before)),
   putHeartbeats: (heartbeats) => writing(db, (trx) => writeHeartbeats(trx, heartbeats)),

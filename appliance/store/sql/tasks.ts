@@ -15,6 +15,7 @@ import {
 } from '../../domain/task.ts';
 import type { TaskCancellation } from '../change.ts';
 import {
+  type ClosedTask,
   type FinishedTask,
   MAX_OPEN_TASKS,
   MAX_TASK_ATTEMPTS,
@@ -157,6 +158,27 @@ export async function cancelTask(trx: Writer, id: TaskId, now: Instant, event: N
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) return false;
   await insertEvents(trx, [event]);
+  return true;
+}
+
+export async function closeTask(trx: Writer, closing: ClosedTask): Promise<boolean> {
+  const { id, from, now, output, next } = closing;
+  const { numUpdatedRows } = await trx
+    .updateTable('tasks')
+    .set({
+      state: 'failed',
+      finished_at: now,
+      lease: null,
+      lease_until: null,
+      result: JSON.stringify({ succeeded: false, output } satisfies TaskResult),
+    })
+    .where('id', '=', id)
+    .where('state', 'in', [...from])
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) return false;
+  await insertEvents(trx, [closing.event]);
+  await insertAudit(trx, [closing.audit]);
+  if (next) await insertTask(trx, next.task, next.event, next.audit);
   return true;
 }
 

@@ -5,10 +5,12 @@
 #   no certificate            enroll with the token of the bundle; the key is made here and never leaves this machine
 #   certificate has expired   recover with the recovery token, which replaces that token
 #   two thirds are over       renew
-#   every half minute         heartbeat, also while a task runs; failed units and the end of cloud-init when they change
+#   every half minute         heartbeat, also while a task runs; failed units and the end of cloud-init when they change; the log
+#   settings have changed     fetch the signed settings, prove that they work, use them; the previous ones are kept until then
 #   in between                wait for a task, check it, report that it begins, run it, report its result
 #
-# Each event is one line on standard error. A token is never printed and never an argument.
+# Each event is one line on standard error, and a line of the log that is sent to the appliance. A token is never printed and never an
+# argument.
 #
 # This file is joined from boot-assets/node-agent/parts by `npm run docs`; edit the parts. Each part starts with the globals
 # that it sets. Globals that several parts use:
@@ -22,12 +24,26 @@
 #   failures            failed rounds in a row; sets the pause before the next one
 #   next_heartbeat      when the next heartbeat is due, in seconds since 1970
 #   task_keys           the public keys that may sign tasks: state:id:key, separated by commas
+#   log_action          what the agent is doing, for its log
 set -u
 umask 077
 export LC_ALL=C
-agent_version=4
+agent_version=5
 
-say() { printf 'node-agent: %s\n' "$*" >&2; }
+log_action=start
+log_class=-
+log_file=
+say() {
+  printf 'node-agent: %s\n' "$*" >&2
+  [ -z "$log_file" ] || spool "$*"
+}
+# fault CLASS WORDS: an error. The classes are those of the appliance: unreachable, tls, clock, refused, disk, config, failed.
+fault() {
+  log_class=$1
+  shift
+  say "$*"
+  log_class=-
+}
 die() {
   say "$*"
   exit 1

@@ -74,6 +74,33 @@ task_provision_account() { account_task provision "$(parameter keys)" "$(paramet
 task_check_account() { account_task check "$(parameter sudo)" "$(parameter rules)"; }
 task_remove_account() { account_task remove; }
 
+# Fetches the next agent and compares it with the signed checksum. It is put in place after the result is reported: see 68-update.sh.
+task_update_agent() {
+  next_agent=${STATE_DIRECTORY:-/var/lib/coldiron}
+  next_agent=${next_agent%%:*}/node-agent/agent.next
+  rm -f "$next_agent"
+  if [ "$(sha256sum <"$0" | cut -d ' ' -f 1)" = "$(parameter digest)" ]; then
+    printf 'the agent is this one already\n'
+    return 0
+  fi
+  curl --silent --show-error --fail --proto '=https' --noproxy '*' --tlsv1.2 --cacert "$ca_bundle" --capath /dev/null \
+    --connect-timeout 10 --max-time 120 --cert "$cert" --key "$key" --output "$next_agent.new" "$api_url/node/v1/agent" || {
+    printf 'the new agent cannot be fetched\n'
+    return 1
+  }
+  if [ "$(sha256sum <"$next_agent.new" | cut -d ' ' -f 1)" != "$(parameter digest)" ]; then
+    rm -f "$next_agent.new"
+    printf 'the new agent has another checksum than the task: it was discarded\n'
+    return 1
+  fi
+  if ! grep -q '^agent_version=' "$next_agent.new" || ! /bin/sh -n "$next_agent.new"; then
+    rm -f "$next_agent.new"
+    printf 'the new agent is not a program that this node can run: it was discarded\n'
+    return 1
+  fi
+  mv -f "$next_agent.new" "$next_agent" && printf 'fetched the agent %s\n' "$(parameter digest)"
+}
+
 # The restart itself follows after the result is reported: see do_task.
 task_restart_agent() { printf 'restarting the agent\n'; }
 task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
@@ -88,6 +115,7 @@ handle() {
     provision-account) task_provision_account ;;
     check-account) task_check_account ;;
     remove-account) task_remove_account ;;
+    update-agent) task_update_agent ;;
     restart-agent) task_restart_agent ;;
     reboot) task_reboot ;;
   esac
@@ -95,7 +123,7 @@ handle() {
 is_on_list() {
   case $1 in
     ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;;
-    provision-account | check-account | remove-account) ;;
+    provision-account | check-account | remove-account | update-agent) ;;
     *) return 1 ;;
   esac
 }

@@ -35,7 +35,7 @@ own_name() { hostname 2>/dev/null || uname -n; }
 # place FILE MODE: atomically replaces the file with standard input, and syncs it to disk.
 place() {
   { cat >"$1.new" && chmod "$2" "$1.new"; } 2>"$scratch/errors" || {
-    say "cannot write $1 (is the disk full or read-only?): $(tr -d '\n' <"$scratch/errors" | cut -c 1-200)"
+    fault disk "cannot write $1 (is the disk full or read-only?): $(tr -d '\n' <"$scratch/errors" | cut -c 1-200)"
     rm -f "$1.new" 2>/dev/null
     return 1
   }
@@ -70,9 +70,15 @@ request() {
     return 0
   fi
   problem="no reply from $api_url: $(tr -d '\n' <"$scratch/errors" | cut -c 1-300)"
-  say "$problem"
-  # A certificate looks expired, or not yet valid, when the clock of this node is wrong.
+  class=unreachable
   if grep -q -e 'not yet valid' -e 'has expired' "$scratch/errors"; then
+    class=clock
+  elif grep -qi -e 'ssl' -e 'certificate' "$scratch/errors"; then
+    class=tls
+  fi
+  fault "$class" "$problem"
+  # A certificate looks expired, or not yet valid, when the clock of this node is wrong.
+  if [ "$class" = clock ]; then
     clock_says="$(date -u '+%Y-%m-%d %H:%M:%S') UTC"
     say "is the clock of this node right? It says $clock_says"
     valid_from=$(openssl x509 -in "$ca_bundle" -noout -startdate 2>/dev/null | cut -d = -f 2)

@@ -4,14 +4,15 @@ must_recover=no
 
 # enroll PATH WORDS
 enroll() {
+  log_action=${1##*/}
   text=$(token)
   if [ -z "$text" ]; then
-    say "$2: there is no token in $env_file; reissue the bundle of this node"
-    show_trouble "$2: there is no token in $env_file" "on the appliance, run: coldiron token reissue $(own_name), and install its bundle here"
+    fault config "$2: there is no token in $env_file; reissue the bundle of this node"
+    show_trouble "$2: there is no token in $env_file" "on the appliance, run: coldiron agent recover $(own_name), and run its command here"
     return 1
   fi
   make_request || {
-    say 'cannot make a key and a request'
+    fault failed 'cannot make a key and a request'
     return 1
   }
   say "$2"
@@ -28,8 +29,8 @@ enroll() {
       ;;
     000) return 1 ;;
     *)
-      say "refused ($status): $(reason)"
-      show_trouble "$api_url refused this node ($status): $(reason)" "on the appliance, run: coldiron token reissue $(own_name), and install its bundle here"
+      fault refused "refused ($status): $(reason)"
+      show_trouble "$api_url refused this node ($status): $(reason)" "on the appliance, run: coldiron agent recover $(own_name), and run its command here"
       # A rejected token stays rejected, so wait longer.
       case $status in 401 | 403) failures=8 ;; esac
       return 1
@@ -39,6 +40,7 @@ enroll() {
 
 # renew WORDS
 renew() {
+  log_action=renew
   make_request || return 1
   say "$1"
   as_node /node/v1/renew 30 --data-urlencode "certificate_request@$scratch/request"
@@ -47,7 +49,7 @@ renew() {
     next_heartbeat=0
     return 0
   fi
-  [ "$status" = 000 ] || say "not renewed ($status): $(reason)"
+  [ "$status" = 000 ] || fault refused "not renewed ($status): $(reason)"
   refused_as_node
   return 1
 }

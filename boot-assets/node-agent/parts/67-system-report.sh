@@ -34,6 +34,7 @@ describe_cloud_init() {
 
 # Never an error: a node without systemd has nothing to report, and an appliance of another version may not want it.
 report_system() {
+  log_action=system
   [ "$(now)" -ge "$next_system" ] || return 0
   next_system=$(($(now) + heartbeat_seconds))
   limited systemctl list-units --failed --plain --no-legend --no-pager >"$scratch/all-failed" || return 0

@@ -11,12 +11,12 @@ report() {
   case $status in
     # A result that is rejected now would be rejected again, and must not block the next ones.
     200 | 400 | 404 | 409 | 413)
-      [ "$status" = 200 ] || say "the result of task $1 was rejected ($status): $(reason)"
+      [ "$status" = 200 ] || fault refused "the result of task $1 was rejected ($status): $(reason)"
       printf 'over\n' | place "$state/tasks/$1" 600
       return 0
       ;;
     *)
-      [ "$status" = 000 ] || say "the result of task $1 could not be reported ($status): $(reason)"
+      [ "$status" = 000 ] || fault refused "the result of task $1 could not be reported ($status): $(reason)"
       refused_as_node
       return 1
       ;;

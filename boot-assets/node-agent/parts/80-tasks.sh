@@ -10,14 +10,14 @@ begin() {
     esac
     run sleep "$pause"
   done
-  say "task $1 must not begin ($status): $(reason)"
+  fault refused "task $1 must not begin ($status): $(reason)"
   refused_as_node
   return 1
 }
 
 # refuse_task ID REASON LEASE
 refuse_task() {
-  say "task $1 refused: $2"
+  fault refused "task $1 refused: $2"
   begin "$1" "$3" || return 0
   printf 'refused by the node: %s\n' "$2" >"$scratch/output-of-task"
   finish "$1" failed <"$scratch/output-of-task"
@@ -53,6 +53,7 @@ handle_within() {
 }
 
 do_task() {
+  log_action=task
   id=$(field task_id)
   lease=$(field lease)
   limit=$(field limit_seconds)
@@ -86,9 +87,11 @@ do_task() {
     return 0
   fi
   if handle_within "$limit" "$kind" "$id"; then outcome=succeeded; else outcome=failed; fi
-  say "task $id: $outcome"
+  log_action=task
+  if [ "$outcome" = failed ]; then fault failed "task $id: $outcome"; else say "task $id: $outcome"; fi
   finish "$id" "$outcome" <"$scratch/output-of-task" || return 1
   case $outcome-$kind in
+    succeeded-update-agent) start_finaliser ;;
     succeeded-restart-agent)
       say 'restarting the agent, as the task requires'
       exit 0
@@ -102,6 +105,7 @@ do_task() {
 }
 
 wait_for_task() {
+  log_action='wait'
   wait_seconds=$((next_heartbeat - $(now)))
   [ "$wait_seconds" -gt 0 ] || wait_seconds=1
   [ "$wait_seconds" -le 55 ] || wait_seconds=55
@@ -113,7 +117,7 @@ wait_for_task() {
     204) [ "$(($(now) - began))" -ge "$((wait_seconds - 1))" ] || next_heartbeat=0 ;;
     000) return 1 ;;
     *)
-      say "waiting for tasks refused ($status): $(reason)"
+      fault refused "waiting for tasks refused ($status): $(reason)"
       refused_as_node
       return 1
       ;;

@@ -96,12 +96,13 @@ describe('a bootstrap bundle', () => {
     expect(String(sampleBundle().enrollmentToken)).toBe('[secret]');
   });
 
-  it('has three forms, each readable only by its owner', () => {
+  it('has four forms, each readable only by its owner', () => {
     const files = Object.values(renderBundle(sampleBundle(), AGENT_TEXT, bundleTemplates()));
     expect(files.map(({ path, mode, secret }) => [path, mode, secret])).toEqual([
       ['bootstrap-bundle.json', 0o600, true],
       ['node-agent.env', 0o600, true],
       ['install-node-agent.sh', 0o700, true],
+      ['restart-node-agent.sh', 0o700, true],
     ]);
   });
 

@@ -19,6 +19,7 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 import type { BootstrapBundle } from '../../../appliance/render/bundle/bundle.ts';
 import { bundleEnvironment } from '../../../appliance/render/bundle/bundle-env.ts';
 import { renderInstallScript } from '../../../appliance/render/bundle/install-script.ts';
+import { fakeAuthority } from '../../assets/fake-session.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
 import { AGENT_TEXT, bundleTemplates, sampleBundle, TOKEN_TEXT } from './sample-bundle.ts';
@@ -30,6 +31,9 @@ const script = (bundle: BootstrapBundle = sampleBundle(), agent = AGENT_TEXT): s
 const ENV_FILE = 'etc/coldiron/node-agent.env';
 
 beforeAll(() => needPackages(['shellcheck', 'dash', 'bash', 'strace', 'systemd', 'util-linux']));
+
+/** Two authorities, as a rotation leaves them. */
+const certificates = [fakeAuthority().pem, fakeAuthority().pem].join('');
 
 describe('install-node-agent.sh', () => {
   const scratch = useScratchFolder();
@@ -101,10 +105,13 @@ describe('install-node-agent.sh', () => {
   it('keeps what the agent has replaced: the recovery token, its certificate, newer CA certificates', () => {
     install();
     const own = {
-      [ENV_FILE]: 'COLDIRON_ENROLLMENT_TOKEN="ce_recovery"\n',
+      [ENV_FILE]: bundleEnvironment(sampleBundle({ enrollmentToken: new Secret('ce_recovery') })).replace(
+        'https://api.internal:8444',
+        'https://moved.internal:8444',
+      ),
       'etc/coldiron/cert.pem': 'certificate',
       'etc/coldiron/key.pem': 'key',
-      'etc/coldiron/ca-bundle.crt': 'two authorities',
+      'etc/coldiron/ca-bundle.crt': certificates,
     };
     for (const [path, text] of Object.entries(own)) writeFileSync(join(root(), path), text);
     expect(install().status).toBe(0);
@@ -120,6 +127,33 @@ describe('install-node-agent.sh', () => {
     expect(output).toContain('written: /etc/coldiron/ca-bundle.crt\n');
     expect(read('opt/coldiron/node-agent/node-agent')).toBe(AGENT_TEXT);
     expect(read(ENV_FILE)).toBe(bundleEnvironment(sampleBundle()));
+  });
+
+  it.each([
+    ['an empty file', () => ''],
+    ['a line that is not a variable', (text: string) => `${text}\0\0garbage\n`],
+    ['a lost line', (text: string) => text.replace(/^COLDIRON_CERT_PATH=.*\n/m, '')],
+    ['a wrong URL', (text: string) => text.replace('https://api.internal:8444', 'api.internal')],
+    ['the id of another node', (text: string) => text.replace('11111111', '99999999')],
+    ['a file that ends early', (text: string) => text.slice(0, 90)],
+  ])('repairs a damaged env file with the same bundle, and keeps a token that can be read: %s', (_, damage) => {
+    install();
+    const whole = bundleEnvironment(sampleBundle({ enrollmentToken: new Secret('ce_recovery') }));
+    const damaged = damage(whole);
+    writeFileSync(join(root(), ENV_FILE), damaged);
+    const { status, output } = install();
+    expect(status, output).toBe(0);
+    expect(output).toContain('written: /etc/coldiron/node-agent.env\n');
+    const token = damaged.includes('ENROLLMENT_TOKEN="ce_recovery"') ? 'ce_recovery' : TOKEN_TEXT;
+    const wanted = bundleEnvironment(sampleBundle({ enrollmentToken: new Secret(token) }));
+    expect(read(ENV_FILE).split('\n').toSorted()).toEqual(wanted.split('\n').toSorted());
+    expect(install().output).toContain('nothing had to change\n');
+  });
+
+  it('replaces authorities that cannot be read', () => {
+    install();
+    writeFileSync(join(root(), 'etc/coldiron/ca-bundle.crt'), '-----BEGIN CERTIFICATE-----\nAA');
+    expect(install().output).toContain('written: /etc/coldiron/ca-bundle.crt\n');
   });
 
   it('makes the node enroll again with a newer bundle: new token and CA certificates, the old certificate set aside', () => {

@@ -14,6 +14,7 @@ import { exportTables } from './0013-exports.ts';
 import { onboardingTable } from './0014-onboardings.ts';
 import { accessVersions } from './0015-access-versions.ts';
 import { allocationTables } from './0016-allocations.ts';
+import { agentLogs } from './0021-agent-logs.ts';
 import { onboardingLabels } from './0023-onboarding-labels.ts';
 import type { Migration } from './migration.ts';
 
@@ -35,5 +36,6 @@ export const MIGRATIONS: readonly Migration[] = [
   onboardingTable,
   accessVersions,
   allocationTables,
+  agentLogs,
   onboardingLabels,
 ];
