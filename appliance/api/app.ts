@@ -18,6 +18,7 @@ export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
   for (const { schema } of COMPONENTS) app.addSchema(schema);
 
   operationRoutes(app, { ...deps, describe: () => app.swagger() }, upgrades);
+  deps.furtherRoutes?.(app);
   await app.ready();
   return app;
 }

@@ -1,11 +1,13 @@
 // The type of a handler: one call into the appliance for one operation of the table, typed by its schemas.
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import type { OperationId } from '../contract/operations.ts';
 import type { Answer, Body, Params, Query } from '../contract/wire.ts';
 import type { Origin } from '../domain/event.ts';
 import type { Role } from '../domain/token.ts';
+import type { Caller } from './access.ts';
 import type { ManagementDeps } from './deps.ts';
 
 export interface Call<Id extends OperationId> {
@@ -17,6 +19,12 @@ export interface Call<Id extends OperationId> {
   /** Null on public routes. */
   readonly role: Role | null;
   readonly ifMatch: string | undefined;
+  readonly caller: Caller | null;
+  /** Of the request. */
+  readonly ip: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the answer. */
+  readonly setHeader: (name: string, value: string) => void;
   readonly log: FastifyBaseLogger;
   /** Aborted when the caller disconnects. */
   readonly gone: () => AbortSignal;

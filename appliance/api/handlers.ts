@@ -11,6 +11,7 @@ import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
+import { signInHandlers } from './handlers/sign-in.ts';
 import { siteHandlers } from './handlers/site.ts';
 
 export const HANDLERS: Handlers = {
@@ -22,6 +23,7 @@ export const HANDLERS: Handlers = {
   ...enrollmentHandlers,
   ...renderingHandlers,
   ...siteHandlers,
+  ...signInHandlers,
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,

@@ -76,7 +76,7 @@ async function writeOnce(
   reply: FastifyReply,
 ): Promise<unknown> {
   const operation = OPERATIONS[id];
-  const origin = originOf(request);
+  const origin = operation.access === 'public' ? readOrigin(request) : originOf(request);
   const key = idempotencyKeyOf(request.headers['idempotency-key']);
   const write = (commandId?: string) =>
     carryOut(deps, operation, id, callOf(upgrades, request, reply, { ...origin, commandId }));
@@ -136,6 +136,10 @@ function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply
     origin,
     role: request.caller?.role ?? null,
     ifMatch: request.headers['if-match'],
+    caller: request.caller,
+    ip: request.ip,
+    headers: request.headers,
+    setHeader: (name, value) => void reply.header(name, value),
     log: request.log,
     gone: () => {
       const left = new AbortController();

@@ -78,6 +78,7 @@ import {
 } from './schemas/onboarding.ts';
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
+import { SignInBody, SignInCode, WhoAmI } from './schemas/sign-in.ts';
 import {
   ApplianceProblemsAnswer,
   BootContractAnswer,
@@ -256,6 +257,10 @@ export const WIRE = {
     params: Type.Object({ token: Type.String({ description: 'Its id' }) }, closed),
     answer: refTo(Token),
   },
+  getSession: { answer: WhoAmI },
+  signIn: { body: SignInBody, answer: WhoAmI },
+  signOut: { answer: Nothing },
+  createSignInCode: { body: Nothing, answer: SignInCode },
   getHealth: { answer: HealthAnswer },
   getOpenApi: { answer: Type.Object({}, { additionalProperties: true }) },
 } as const satisfies Readonly<Record<OperationId, Wire>>;

@@ -16,6 +16,9 @@ import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
 import { RequestLedger } from '../../appliance/api/request-ledger.ts';
+import { OneTimeCodes } from '../../appliance/api/sign-in/one-time-codes.ts';
+import { SignIn } from '../../appliance/api/sign-in/sign-in.ts';
+import { pageOrToken, WebSessions } from '../../appliance/api/sign-in/web-sessions.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
@@ -260,6 +263,8 @@ export async function openApi({
     policy: (run) => policyFor(fleet, run),
   });
   await runner.start();
+  const webSessions = new WebSessions(store, clock);
+  const signInCodes = new OneTimeCodes(clock);
   const real: ManagementDeps = {
     bmc,
     work,
@@ -285,7 +290,9 @@ export async function openApi({
     resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     commands,
-    authenticate: bearerAuthenticator(store, clock),
+    authenticate: pageOrToken(bearerAuthenticator(store, clock), webSessions),
+    ...{ webSessions, signInCodes, signIn: new SignIn({ store, clock, sessions: webSessions, codes: signInCodes }) },
+    pageUrl: () => 'https://appliance.example:8443',
     clock,
     newId: randomUUID,
     services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),

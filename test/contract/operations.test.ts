@@ -57,7 +57,9 @@ describe('the operation table', () => {
 
   it('stores no answer that contains a secret', () => {
     const secret = OPERATION_IDS.filter((id) => OPERATIONS[id].write?.secretAnswer);
-    expect(secret.toSorted()).toEqual(['createRendering', 'createToken', 'issueEnrollmentBundle']);
+    expect(secret.toSorted()).toEqual([
+      ...['createRendering', 'createSignInCode', 'createToken', 'issueEnrollmentBundle', 'signIn'],
+    ]);
   });
 });
 

@@ -26,6 +26,7 @@ import { sessionVerbs } from './session-verbs.ts';
 import { taskVerbs } from './task-verbs.ts';
 import { insertToken, readToken, readTokens, revokeToken } from './tokens.ts';
 import { reading, type Writer, writing } from './transaction.ts';
+import { webSessionVerbs } from './web-sessions.ts';
 
 export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>, publisher: Publisher): Store {
   return {
@@ -72,6 +73,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...onboardingVerbs(db),
     ...accessVerbs(db),
     ...allocationVerbs(db),
+    ...webSessionVerbs(db),
 
     close,
   };
