@@ -10,4 +10,10 @@ export type Page = ComponentType<{ readonly params: Readonly<Record<string, stri
 export const PAGES: Readonly<Partial<Record<PageName, () => Promise<Page>>>> = {
   fleet: async () => (await import('./fleet/fleet-page.ts')).FleetPage,
   node: async () => (await import('./node/node-page.ts')).NodePage,
+  networks: async () => (await import('./networks/networks-page.ts')).NetworksPage,
+  events: async () => (await import('./events/events-page.ts')).EventsPage,
+  appliance: async () => (await import('./appliance/appliance-page.ts')).AppliancePage,
+  clusters: async () => (await import('./clusters/clusters-page.ts')).ClustersPage,
+  tokens: async () => (await import('./tokens/tokens-page.ts')).TokensPage,
+  explain: async () => (await import('./explain/explain-page.ts')).ExplainPage,
 };
