@@ -21,6 +21,7 @@ import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
+import type { LiveFeed } from './live/live-feed.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
@@ -65,5 +66,7 @@ export interface ManagementDeps extends AppEdge {
   readonly accessKeys: AccessKeys;
   readonly allocations: Allocations;
   readonly sudoPolicies: SudoPolicies;
+  /** One for all listeners of the process. */
+  readonly live: LiveFeed;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }
