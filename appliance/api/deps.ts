@@ -21,6 +21,7 @@ import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { App, AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
+import type { LiveFeed } from './live/live-feed.ts';
 import type { RequestLedger } from './request-ledger.ts';
 import type { OneTimeCodes } from './sign-in/one-time-codes.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
@@ -75,5 +76,7 @@ export interface ManagementDeps extends AppEdge {
   readonly accessKeys: AccessKeys;
   readonly allocations: Allocations;
   readonly sudoPolicies: SudoPolicies;
+  /** One for all listeners of the process. */
+  readonly live: LiveFeed;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

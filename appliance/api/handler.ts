@@ -1,6 +1,6 @@
 // The type of a handler: one call into the appliance for one operation of the table, typed by its schemas.
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import type { OperationId } from '../contract/operations.ts';
@@ -30,6 +30,12 @@ export interface Call<Id extends OperationId> {
   readonly gone: () => AbortSignal;
   /** Throws `invalid_request` when the caller did not request an upgrade; the result takes over the connection. */
   readonly upgrade: () => () => Duplex;
+  /** The header of that name. */
+  readonly header: (name: string) => string | undefined;
+  /** Whether the caller would be allowed this now: its token may have been revoked since. */
+  readonly stillAllowed: () => Promise<boolean>;
+  /** Takes over the connection for an answer without end, with these headers; ended when the API stops. */
+  readonly openStream: (headers: Readonly<Record<string, string>>) => ServerResponse;
 }
 
 /** An answer that is not the schema's value with the row's status: another status, a stream, or a connection taken over. */

@@ -7,6 +7,7 @@ import { bmcHandlers } from './handlers/bmc.ts';
 import { diagnosisHandlers } from './handlers/diagnosis.ts';
 import { enrollmentHandlers } from './handlers/enrollment.ts';
 import { exportHandlers } from './handlers/exports.ts';
+import { liveHandlers } from './handlers/live.ts';
 import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
@@ -24,6 +25,7 @@ export const HANDLERS: Handlers = {
   ...renderingHandlers,
   ...siteHandlers,
   ...signInHandlers,
+  ...liveHandlers,
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,

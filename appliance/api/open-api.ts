@@ -7,6 +7,7 @@ export async function generateOpenApi(): Promise<object> {
   const app = await buildManagementApi({
     store: untouched('store'),
     fleet: untouched('fleet'),
+    live: untouched('live feed'),
     commands: untouched('commands'),
     requests: untouched('requests'),
     authenticate: untouched('authenticate'),

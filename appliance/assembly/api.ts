@@ -2,9 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { buildManagementApi } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
+import { LiveFeed } from '../api/live/live-feed.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
 import { OneTimeCodes } from '../api/sign-in/one-time-codes.ts';
 import { SignIn } from '../api/sign-in/sign-in.ts';
@@ -42,12 +44,16 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
+  const live = new LiveFeed({
+    ...{ store, fleet, now: clock.now, setTimer: clock.setTimer, log: logger },
+    breathe: () => setImmediate(),
+  });
   const webSessions = new WebSessions(store, clock);
   const signInCodes = new OneTimeCodes(clock);
   const signIn = new SignIn({ store, clock, sessions: webSessions, codes: signInCodes });
   let url: string | null = null;
   const shared = {
-    ...{ ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
+    ...{ ...deps, requests, live, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
     ...{ webSessions, signInCodes, signIn, pageUrl: () => url },
   };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
@@ -58,6 +64,8 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const { address, stop } = await listenOnTcp(management, config.listen.management);
   stops.add(stop);
   url = `${tls ? 'https' : 'http'}://${address}`;
+  // Before the listeners: they would wait for open streams.
+  stops.add(() => live.stop());
   return [
     { what: 'management', where: `${url}/api/v1` },
     { what: 'socket', where: socket },

@@ -89,6 +89,7 @@ import {
   RotateAuthorityBody,
   TaskKeyAnswer,
 } from './schemas/site.ts';
+import { EventStream, FleetAnswer, StreamQuery } from './schemas/stream.ts';
 import { NewTask, Task, TaskReference } from './schemas/task.ts';
 import { NewToken, Token } from './schemas/token.ts';
 import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
@@ -239,6 +240,8 @@ export const WIRE = {
     query: EventFilter,
     answer: Type.Object({ events: Type.Array(refTo(Event)), next: nullable(Type.Integer()) }),
   },
+  listFleet: { answer: FleetAnswer },
+  streamEvents: { query: StreamQuery, answer: EventStream },
   listAuditEntries: {
     query: AuditFilter,
     answer: Type.Object({ entries: Type.Array(refTo(AuditEntry)), next: nullable(Type.Integer()) }),

@@ -45,6 +45,8 @@ const over = (reason: string): Authentication => ({ known: false, reason, retryA
 export class WebSessions {
   readonly #store: SessionStore;
   readonly #clock: Clock;
+  /** An open stream is checked again and again; only its request counts as use. */
+  readonly #counted = new WeakSet<object>();
 
   constructor(store: SessionStore, clock: Clock) {
     this.#store = store;
@@ -83,7 +85,7 @@ export class WebSessions {
     if (found === null || !matches(found.secretHash, secret)) return over('you are signed out');
     const reason = await this.#endReason(found.session);
     if (reason !== null) return over(reason);
-    const session = await this.#touched(found.session);
+    const session = await this.#touched(found.session, request);
     return { known: true, caller: { actor: session.actor, role: session.role, session } };
   };
 
@@ -98,8 +100,10 @@ export class WebSessions {
       : 'the token that opened this session was revoked or has expired';
   }
 
-  async #touched(session: WebSession): Promise<WebSession> {
+  async #touched(session: WebSession, request: object): Promise<WebSession> {
     const now: Instant = this.#clock.now();
+    if (this.#counted.has(request)) return session;
+    this.#counted.add(request);
     if (now - session.usedAt < TOUCH_EVERY) return session;
     await this.#store.touchWebSession(session.id, now);
     return { ...session, usedAt: now };
