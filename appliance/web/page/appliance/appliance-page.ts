@@ -8,7 +8,7 @@ import { icon } from '../parts/icon.ts';
 import { Empty } from '../parts/notices.ts';
 import { Card, PageFrame, Shown, Table } from '../parts/page-frame.ts';
 import { Ago } from '../parts/time-text.ts';
-import { pathTo } from '../router.ts';
+import { capital } from '../text.ts';
 import { useRead } from '../use-read.ts';
 
 export function AppliancePage(): VNode {
@@ -51,21 +51,28 @@ export function AppliancePage(): VNode {
 
 const fine = (text: string): Child => html`<p class="tone-good line">${icon('check')}<span>${text}</span></p>`;
 
-const problemList = ({ problems }: Answer<'listApplianceProblems'>): Child =>
-  problems.length === 0
-    ? fine('The appliance finds no problem with itself.')
-    : html`<ul class="problems">
-        ${problems.map(
-          ({ id, subject, severity, since, words, next_step }) =>
-            html`<li key=${`${id} ${subject}`}>
-              <p class=${`line ${severity === 'error' ? 'tone-bad' : 'tone-attention'}`}>
-                ${icon('warning')}<strong>${words}</strong>
-              </p>
-              <p class="muted">since <${Ago} time=${since} /></p>
-              <p class="command"><code>${next_step}</code><${CopyButton} text=${next_step} label="Copy the command" /></p>
-            </li>`,
-        )}
-      </ul>`;
+type Problem = Answer<'listApplianceProblems'>['problems'][number];
+
+/** One entry for each next step: twenty missing files need one command. */
+function problemList({ problems }: Answer<'listApplianceProblems'>): Child {
+  if (problems.length === 0) return fine('The appliance finds no problem with itself.');
+  const groups = new Map<string, Problem[]>();
+  for (const problem of problems) groups.set(problem.next_step, [...(groups.get(problem.next_step) ?? []), problem]);
+  return html`<ul class="problems">
+    ${[...groups].map(
+      ([step, group]) =>
+        html`<li key=${step}>
+          ${group.map(
+            ({ id, subject, severity, since, words }) =>
+              html`<p class=${`line ${severity === 'error' ? 'tone-bad' : 'tone-attention'}`} key=${`${id} ${subject}`}>
+                ${icon('warning')}<span>${capital(words)} <span class="muted">(since <${Ago} time=${since} />)</span></span>
+              </p>`,
+          )}
+          <p class="command"><code>${step}</code><${CopyButton} text=${step} label="Copy the command" /></p>
+        </li>`,
+    )}
+  </ul>`;
+}
 
 const SERVICE_WORDS = {
   running: ['good', 'check', 'running'],
@@ -95,18 +102,23 @@ const listeners = (answer: Answer<'listListeners'>): Child =>
         )}
       </dl>`;
 
-const contract = ({ problems, missing }: Answer<'checkBootContract'>): Child =>
-  problems.length + missing.length === 0
-    ? fine('Everything that machines can be sent is served.')
-    : html`<ul class="problems">
-        ${problems.map((text) => html`<li class="line tone-bad" key=${text}>${icon('cross')}<span>${text}</span></li>`)}
-        ${missing.map(
-          ({ file, what, architectures }) =>
-            html`<li class="line tone-attention" key=${file}>
-              ${icon('warning')}<span><code>${file}</code> is missing (${what}; ${architectures.join(', ')}). <a href=${pathTo('images')}>Images</a></span>
-            </li>`,
-        )}
-      </ul>`;
+function contract({ problems, missing }: Answer<'checkBootContract'>): Child {
+  if (problems.length + missing.length === 0) return fine('Everything that machines can be sent is served.');
+  const files = missing.length === 1 ? '1 file is' : `${missing.length} files are`;
+  return html`${problems.map((text) => html`<p class="line tone-bad" key=${text}>${icon('cross')}<span>${capital(text)}</span></p>`)}
+    ${
+      missing.length > 0 &&
+      html`<details open=${missing.length <= 5}>
+        <summary class="tone-attention">${files} missing. Build them: <code>coldiron assets build</code></summary>
+        <ul class="missing">
+          ${missing.map(
+            ({ file, what, architectures }) =>
+              html`<li key=${file}><code>${file}</code> <span class="muted">${what}, ${architectures.join(', ')}</span></li>`,
+          )}
+        </ul>
+      </details>`
+    }`;
+}
 
 const certificates = ({ authorities, expiring, stale, task_signing_keys }: Answer<'getAuthorities'>): Child =>
   html`${

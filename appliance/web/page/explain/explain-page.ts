@@ -53,7 +53,7 @@ export function ExplainPage(): VNode {
             type="search"
             list="explain-nodes"
             value=${node}
-            onChange=${(event: Event) => setQuery({ node: valueOf(event).trim() }, 'push')}
+            onChange=${(event: Event) => setQuery({ node: typedIn(event).trim() }, 'push')}
           />
           <${Names} />
         </label>
@@ -71,7 +71,7 @@ export function ExplainPage(): VNode {
         ])}
         <label class="field">
           <span>Through a relay at</span>
-          <input value=${via ?? ''} placeholder="10.0.0.1" onChange=${(event: Event) => setQuery({ via: valueOf(event).trim() })} />
+          <input value=${via ?? ''} placeholder="10.0.0.1" onChange=${(event: Event) => setQuery({ via: typedIn(event).trim() })} />
         </label>
       </div>
     <//>
@@ -83,7 +83,7 @@ export function ExplainPage(): VNode {
   <//>`;
 }
 
-const valueOf = (event: Event): string => (event.target as HTMLInputElement).value;
+const typedIn = (event: Event): string => (event.target as HTMLInputElement).value;
 
 /** Names to choose from; enough for a suggestion. */
 function Names(): VNode {
@@ -101,7 +101,7 @@ const choice = (
 ): Child =>
   html`<label class="field">
     <span>${label}</span>
-    <select value=${value ?? ''} onChange=${(event: Event) => setQuery({ [name]: valueOf(event) })}>
+    <select value=${value ?? ''} onChange=${(event: Event) => setQuery({ [name]: typedIn(event) })}>
       <option value="">${none}</option>
       ${options.map(([id, text]) => html`<option value=${id} key=${id}>${text}</option>`)}
     </select>
@@ -115,6 +115,12 @@ const OUTCOMES: Readonly<Record<Explanation['outcome']['kind'], string>> = {
   refusal: 'It is refused, with the reason on its screen',
   hold: 'It waits and asks again',
 };
+
+function subjectText({ mac, architecture, network, via, state, supposed }: Explanation['subject']): string {
+  const where = network === null ? 'on no declared network' : `network ${network}`;
+  const relay = via === null ? '' : ` through ${via}`;
+  return [mac, architecture, where + relay, `${state ?? 'not declared'}${supposed ? ' (assumed)' : ''}`].join(' · ');
+}
 
 function shown({ subject, stages, outcome, because, notes }: Explanation): Child {
   const destroys = outcome.kind === 'installer' || outcome.mode === 'erase';
@@ -130,11 +136,7 @@ function shown({ subject, stages, outcome, because, notes }: Explanation): Child
       <div class="card-body">
         <p>${because.words}</p>
         ${because.hint !== '' && html`<p class="muted">${because.hint}</p>`}
-        <p class="muted small-text">
-          ${subject.mac} · ${subject.architecture} ·
-          ${subject.network === null ? 'on no declared network' : `network ${subject.network}`}${subject.via === null ? '' : ` through ${subject.via}`}
-          · ${subject.state ?? 'not declared'}${subject.supposed ? ' (assumed)' : ''} · reason <code>${because.id}</code>
-        </p>
+        <p class="muted small-text">${subjectText(subject)} · reason <code>${because.id}</code></p>
         ${notes.map((note) => html`<p class="line tone-attention" key=${note}>${icon('warning')}<span>${note}</span></p>`)}
       </div>
     </section>
@@ -143,14 +145,17 @@ function shown({ subject, stages, outcome, because, notes }: Explanation): Child
         ({ stage, reached, asks, answer, file, url, because: reason }) =>
           html`<li class=${classes('stage', !reached && 'unreached')} key=${stage}>
             <h3>${icon(reached ? 'check' : 'minus')}${stage}${reached ? '' : html`<span class="muted"> not reached</span>`}</h3>
-            <dl class="facts">
+            ${
+              reached &&
+              html`<dl class="facts">
               <dt>asks</dt>
               <dd>${asks}</dd>
               <dt>gets</dt>
               <dd>${answer}${file && html` <code>${file}</code>`}${url && html` <code>${url}</code>`}</dd>
               <dt>because</dt>
               <dd>${reason.words}</dd>
-            </dl>
+            </dl>`
+            }
           </li>`,
       )}
     </ol>
