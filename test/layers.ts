@@ -316,7 +316,7 @@ export const LAYERS: readonly Layer[] = [
     at: 'web/page',
     holds: 'the web page: runs in browsers, with the types of the contract',
     imports: ['web/page', 'contract', 'domain'],
-    packages: ['preact', 'htm', '@preact/signals', 'typebox'],
+    packages: ['preact', 'htm', '@preact/signals', 'qrcode-generator', 'typebox'],
   },
   { at: 'assembly', holds: 'opens the subsystems, one file each', imports: ['*'], packages: ['pino'], node: ['*'] },
   { at: 'main', holds: 'the composition root', imports: ['assembly', 'config'], packages: ['pino'] },

@@ -10,6 +10,10 @@ export type Page = ComponentType<{ readonly params: Readonly<Record<string, stri
 export const PAGES: Readonly<Partial<Record<PageName, () => Promise<Page>>>> = {
   fleet: async () => (await import('./fleet/fleet-page.ts')).FleetPage,
   node: async () => (await import('./node/node-page.ts')).NodePage,
+  racks: async () => (await import('./racks/racks-page.ts')).RacksPage,
+  rack: async () => (await import('./racks/racks-page.ts')).RackPage,
+  technician: async () => (await import('./technician/technician-page.ts')).TechnicianPage,
+  technicianNode: async () => (await import('./technician/technician-page.ts')).TechnicianNodePage,
   networks: async () => (await import('./networks/networks-page.ts')).NetworksPage,
   events: async () => (await import('./events/events-page.ts')).EventsPage,
   appliance: async () => (await import('./appliance/appliance-page.ts')).AppliancePage,
