@@ -61,6 +61,10 @@ describe('the code base', () => {
     expect(run('tsc', ['--noEmit'])).toEqual({ status: 0, output: '' });
   });
 
+  it('has no type errors in the web page, which runs in browsers', LONG, () => {
+    expect(run('tsc', ['--noEmit', '-p', 'appliance/web/page'])).toEqual({ status: 0, output: '' });
+  });
+
   it('passes the linter and is formatted', LONG, () => {
     const { status, output } = run('biome', ['ci', '--error-on-warnings', '.']);
     expect(status, output).toBe(0);

@@ -6,12 +6,17 @@ import type { Access } from '../contract/operation.ts';
 import type { OperationId } from '../contract/operations.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Actor } from '../domain/event.ts';
-import { mayActAs, ROLES, type Role } from '../domain/token.ts';
+import { mayActAs, ROLES, type Role, type TokenId } from '../domain/token.ts';
+import type { WebSession } from '../domain/web-session.ts';
 import type { App } from './base-app.ts';
 
 export interface Caller {
   readonly actor: Actor;
   readonly role: Role;
+  /** The token that authenticated the request, if one did. */
+  readonly token?: TokenId;
+  /** The session of the web page that authenticated the request, if one did. */
+  readonly session?: WebSession;
 }
 
 export type Authentication =

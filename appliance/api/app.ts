@@ -8,6 +8,7 @@ import type { ManagementDeps } from './deps.ts';
 import { OPEN_API } from './open-api-options.ts';
 import { operationRoutes } from './operation-routes.ts';
 
+import { acceptStreams } from './streams.ts';
 import { acceptUpgrades, wantsUpgrade } from './upgrade.ts';
 
 export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
@@ -17,7 +18,9 @@ export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
   await app.register(swagger, OPEN_API);
   for (const { schema } of COMPONENTS) app.addSchema(schema);
 
-  operationRoutes(app, { ...deps, describe: () => app.swagger() }, upgrades);
+  const streams = acceptStreams(app);
+  operationRoutes(app, { deps: { ...deps, describe: () => app.swagger() }, upgrades, streams });
+  deps.furtherRoutes?.(app);
   await app.ready();
   return app;
 }

@@ -1,7 +1,7 @@
 // The two authentication methods of the management API: a bearer token, and access to the unix socket.
 
 import { timingSafeEqual } from 'node:crypto';
-import { isUsable, parseTokenText } from '../domain/token.ts';
+import { isUsable, parseTokenText, type TokenId } from '../domain/token.ts';
 import type { Store } from '../store/store.ts';
 import type { Authenticate, Authentication } from './access.ts';
 import { hashSecret } from './api-token.ts';
@@ -40,16 +40,36 @@ export function bearerAuthenticator(store: Pick<Store, 'token'>, clock: Clock): 
 const NO_HASH = '0'.repeat(64);
 
 async function checkToken(store: Pick<Store, 'token'>, header: string, clock: Clock): Promise<Authentication> {
-  const text = /^Bearer +(\S+) *$/i.exec(header)?.[1];
-  const presented = parseTokenText(text ?? '');
+  const text = /^Bearer +(\S+) *$/i.exec(header)?.[1] ?? '';
+  const presented = parseTokenText(text);
   if (!presented.ok) return unknown(`the Authorization header holds no token: ${presented.reason}`);
+  return (await checkTokenText(store, text, clock)).authentication;
+}
 
-  const found = await store.token(presented.value.id);
+/** With the id of the token, when it is known. */
+export async function checkTokenText(
+  store: Pick<Store, 'token'>,
+  text: string,
+  clock: Clock,
+): Promise<{ readonly authentication: Authentication; readonly token: TokenId | null }> {
+  const presented = parseTokenText(text);
+  if (!presented.ok) return { authentication: unknown(`this is ${presented.reason}`), token: null };
+  const { id, secret } = presented.value;
+  return { authentication: await checkSecret(store, id, secret, clock), token: id };
+}
+
+async function checkSecret(
+  store: Pick<Store, 'token'>,
+  id: TokenId,
+  secret: string,
+  clock: Clock,
+): Promise<Authentication> {
+  const found = await store.token(id);
   const expected = Buffer.from(found?.secretHash ?? NO_HASH, 'hex');
-  const matches = timingSafeEqual(expected, Buffer.from(hashSecret(presented.value.secret), 'hex'));
+  const matches = timingSafeEqual(expected, Buffer.from(hashSecret(secret), 'hex'));
   if (found === null || !matches) return unknown('this token is not known');
   // Only a caller with the secret learns that the token was revoked or has expired.
   if (found.token.revokedAt !== null) return unknown(`the token ${found.token.name} was revoked`);
   if (!isUsable(found.token, clock.now())) return unknown(`the token ${found.token.name} has expired`);
-  return { known: true, caller: { actor: `token:${found.token.name}`, role: found.token.role } };
+  return { known: true, caller: { actor: `token:${found.token.name}`, role: found.token.role, token: id } };
 }

@@ -19,9 +19,13 @@ import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
 import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
-import type { AppEdge } from './base-app.ts';
+import type { App, AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
+import type { LiveFeed } from './live/live-feed.ts';
 import type { RequestLedger } from './request-ledger.ts';
+import type { OneTimeCodes } from './sign-in/one-time-codes.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
+import type { WebSessions } from './sign-in/web-sessions.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
@@ -42,6 +46,13 @@ export interface ManagementDeps extends AppEdge {
   /** One for all listeners of the process. */
   readonly requests: RequestLedger;
   readonly authenticate: Authenticate;
+  readonly signIn: SignIn;
+  readonly signInCodes: OneTimeCodes;
+  readonly webSessions: WebSessions;
+  /** Where the web page is: the URL of the management listener. Null: it does not listen yet. */
+  readonly pageUrl: () => string | null;
+  /** Further routes of this listener: the web page. */
+  readonly furtherRoutes?: (app: App) => void;
   readonly clock: Clock;
   readonly services: () => Services;
   readonly listeners: () => readonly Listener[];
@@ -65,5 +76,7 @@ export interface ManagementDeps extends AppEdge {
   readonly accessKeys: AccessKeys;
   readonly allocations: Allocations;
   readonly sudoPolicies: SudoPolicies;
+  /** One for all listeners of the process. */
+  readonly live: LiveFeed;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

@@ -1,11 +1,13 @@
 // The type of a handler: one call into the appliance for one operation of the table, typed by its schemas.
 
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import type { OperationId } from '../contract/operations.ts';
 import type { Answer, Body, Params, Query } from '../contract/wire.ts';
 import type { Origin } from '../domain/event.ts';
 import type { Role } from '../domain/token.ts';
+import type { Caller } from './access.ts';
 import type { ManagementDeps } from './deps.ts';
 
 export interface Call<Id extends OperationId> {
@@ -17,11 +19,23 @@ export interface Call<Id extends OperationId> {
   /** Null on public routes. */
   readonly role: Role | null;
   readonly ifMatch: string | undefined;
+  readonly caller: Caller | null;
+  /** Of the request. */
+  readonly ip: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the answer. */
+  readonly setHeader: (name: string, value: string) => void;
   readonly log: FastifyBaseLogger;
   /** Aborted when the caller disconnects. */
   readonly gone: () => AbortSignal;
   /** Throws `invalid_request` when the caller did not request an upgrade; the result takes over the connection. */
   readonly upgrade: () => () => Duplex;
+  /** The header of that name. */
+  readonly header: (name: string) => string | undefined;
+  /** Whether the caller would be allowed this now: its token may have been revoked since. */
+  readonly stillAllowed: () => Promise<boolean>;
+  /** Takes over the connection for an answer without end, with these headers; ended when the API stops. */
+  readonly openStream: (headers: Readonly<Record<string, string>>) => ServerResponse;
 }
 
 /** An answer that is not the schema's value with the row's status: another status, a stream, or a connection taken over. */

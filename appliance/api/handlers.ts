@@ -8,10 +8,12 @@ import { bmcHandlers } from './handlers/bmc.ts';
 import { diagnosisHandlers } from './handlers/diagnosis.ts';
 import { enrollmentHandlers } from './handlers/enrollment.ts';
 import { exportHandlers } from './handlers/exports.ts';
+import { liveHandlers } from './handlers/live.ts';
 import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
+import { signInHandlers } from './handlers/sign-in.ts';
 import { siteHandlers } from './handlers/site.ts';
 
 export const HANDLERS: Handlers = {
@@ -23,6 +25,8 @@ export const HANDLERS: Handlers = {
   ...enrollmentHandlers,
   ...renderingHandlers,
   ...siteHandlers,
+  ...signInHandlers,
+  ...liveHandlers,
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,

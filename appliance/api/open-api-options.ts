@@ -112,8 +112,9 @@ function responsesOf(id: OperationId, operation: Operation): Record<string, obje
       'Idempotent-Replayed': header('true: this is the answer of an earlier request; nothing was executed now'),
     }),
   };
+  const { content } = operation;
   const success = {
-    ...answer,
+    ...(content === undefined ? answer : { content: { [content]: { schema: answer } } }),
     description: 'Done',
     ...(Object.keys(headers).length > 0 && { headers }),
   };

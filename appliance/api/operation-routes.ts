@@ -6,6 +6,7 @@ import { OPERATION_IDS, OPERATIONS, type OperationId } from '../contract/operati
 import { WIRE, type Wire } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Json, Origin } from '../domain/event.ts';
+import { mayActAs } from '../domain/token.ts';
 import type { CommandId } from '../store/change.ts';
 import { originOf } from './access.ts';
 import type { App } from './base-app.ts';
@@ -14,13 +15,20 @@ import { type Call, type Handler, type HandlerDeps, RawAnswer } from './handler.
 import { HANDLERS } from './handlers.ts';
 import { etagOf, expectedVersion } from './preconditions.ts';
 import { commandIdOf, fingerprintOf, idempotencyKeyOf } from './request-ledger.ts';
+import type { Streams } from './streams.ts';
 import type { Upgrades } from './upgrade.ts';
 
-export function operationRoutes(app: App, deps: HandlerDeps, upgrades: Upgrades): void {
-  for (const id of OPERATION_IDS) register(app, deps, upgrades, id);
+export interface Routes {
+  readonly deps: HandlerDeps;
+  readonly upgrades: Upgrades;
+  readonly streams: Streams;
 }
 
-function register(app: App, deps: HandlerDeps, upgrades: Upgrades, id: OperationId): void {
+export function operationRoutes(app: App, routes: Routes): void {
+  for (const id of OPERATION_IDS) register(app, routes, id);
+}
+
+function register(app: App, routes: Routes, id: OperationId): void {
   const operation = OPERATIONS[id];
   const { params, query, body }: Wire = WIRE[id];
   for (const url of pathsOf(operation)) {
@@ -34,14 +42,13 @@ function register(app: App, deps: HandlerDeps, upgrades: Upgrades, id: Operation
         ...(query && { querystring: query }),
         ...(body && { body }),
       },
-      handler: (request, reply) => answerTo(deps, upgrades, id, request, reply),
+      handler: (request, reply) => answerTo(routes, id, request, reply),
     });
   }
 }
 
 async function answerTo(
-  deps: HandlerDeps,
-  upgrades: Upgrades,
+  routes: Routes,
   id: OperationId,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -49,8 +56,8 @@ async function answerTo(
   const operation = OPERATIONS[id];
   const answer =
     operation.write === null
-      ? await handle(deps, id, callOf(upgrades, request, reply, readOrigin(request)))
-      : await writeOnce(deps, upgrades, id, request, reply);
+      ? await handle(routes.deps, id, callOf(routes, request, reply, readOrigin(request)))
+      : await writeOnce(routes, id, request, reply);
   if (answer instanceof RawAnswer) {
     if (answer.content === 'taken-over') return reply;
     return reply.code(answer.status).type(JSON_TYPE).send(answer.content);
@@ -71,17 +78,17 @@ function inItsSchema(reply: FastifyReply, id: OperationId): FastifyReply {
 }
 
 async function writeOnce(
-  deps: HandlerDeps,
-  upgrades: Upgrades,
+  routes: Routes,
   id: OperationId,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  const { deps } = routes;
   const operation = OPERATIONS[id];
-  const origin = originOf(request);
+  const origin = operation.access === 'public' ? readOrigin(request) : originOf(request);
   const key = idempotencyKeyOf(request.headers['idempotency-key']);
   const write = (commandId?: string) =>
-    carryOut(deps, operation, id, callOf(upgrades, request, reply, { ...origin, commandId }));
+    carryOut(deps, operation, id, callOf(routes, request, reply, { ...origin, commandId }));
   if (key === null) return write();
   const commandId = commandIdOf(origin.actor, key);
   const { answer, replayed } = await deps.requests.once(
@@ -130,7 +137,12 @@ const handle = async (deps: HandlerDeps, id: OperationId, call: AnyCall): Promis
 const readOrigin = (request: FastifyRequest): Origin =>
   request.caller === null ? { actor: 'anonymous', correlationId: request.id } : originOf(request);
 
-function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply, origin: Origin): AnyCall {
+function callOf(
+  { deps, upgrades, streams }: Routes,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  origin: Origin,
+): AnyCall {
   return {
     params: request.params,
     query: request.query,
@@ -138,6 +150,10 @@ function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply
     origin,
     role: request.caller?.role ?? null,
     ifMatch: request.headers['if-match'],
+    caller: request.caller,
+    ip: request.ip,
+    headers: request.headers,
+    setHeader: (name, value) => void reply.header(name, value),
     log: request.log,
     gone: () => {
       const left = new AbortController();
@@ -145,5 +161,17 @@ function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply
       return left.signal;
     },
     upgrade: () => upgrades.streamOf(request, reply),
+    header: (name) => [request.headers[name]].flat()[0],
+    stillAllowed: async () => {
+      const { access } = request.routeOptions.config;
+      const authentication = await deps.authenticate(request);
+      return (
+        authentication.known &&
+        access !== undefined &&
+        access !== 'public' &&
+        mayActAs(authentication.caller.role, access)
+      );
+    },
+    openStream: (headers) => streams.open(reply, headers),
   } as AnyCall;
 }

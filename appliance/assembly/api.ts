@@ -2,12 +2,18 @@
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { buildManagementApi } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
+import { LiveFeed } from '../api/live/live-feed.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
+import { OneTimeCodes } from '../api/sign-in/one-time-codes.ts';
+import { SignIn } from '../api/sign-in/sign-in.ts';
+import { pageOrToken, WebSessions } from '../api/sign-in/web-sessions.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
+import { pageRoutes } from '../web/page-routes.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -38,15 +44,30 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const live = new LiveFeed({
+    ...{ store, fleet, now: clock.now, setTimer: clock.setTimer, log: logger },
+    breathe: () => setImmediate(),
+  });
+  const webSessions = new WebSessions(store, clock);
+  const signInCodes = new OneTimeCodes(clock);
+  const signIn = new SignIn({ store, clock, sessions: webSessions, codes: signInCodes });
+  let url: string | null = null;
+  const shared = {
+    ...{ ...deps, requests, live, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
+    ...{ webSessions, signInCodes, signIn, pageUrl: () => url },
+  };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));
-  const management = await buildManagementApi({ ...shared, authenticate: bearerAuthenticator(store, clock), tls });
+  const authenticate = pageOrToken(bearerAuthenticator(store, clock), webSessions);
+  const management = await buildManagementApi({ ...shared, authenticate, tls, furtherRoutes: pageRoutes });
   const { address, stop } = await listenOnTcp(management, config.listen.management);
   stops.add(stop);
+  url = `${tls ? 'https' : 'http'}://${address}`;
+  // Before the listeners: they would wait for open streams.
+  stops.add(() => live.stop());
   return [
-    { what: 'management', where: `${tls ? 'https' : 'http'}://${address}/api/v1` },
+    { what: 'management', where: `${url}/api/v1` },
     { what: 'socket', where: socket },
   ];
 }

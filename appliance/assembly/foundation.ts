@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { deleteOldAdminToken, ensureAdminToken } from '../api/admin-token.ts';
 import type { Config } from '../config.ts';
 import { DAY, HOUR, MINUTE } from '../domain/instant.ts';
+import { WEB_SESSION_IDLE } from '../domain/web-session.ts';
 import { Fleet } from '../inventory/fleet.ts';
 import { FleetFollower } from '../inventory/fleet-follower.ts';
 import { applySiteInventory } from '../inventory/site-inventory.ts';
@@ -85,6 +86,7 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
   stops.add(repeat(HOUR, () => store.trimAgentLogs(clock.now() - config.retentionDays * DAY), logger));
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
+  stops.add(repeat(HOUR, () => store.trimWebSessions(clock.now(), clock.now() - WEB_SESSION_IDLE), logger));
   return {
     ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile, storeWrites },
   };

@@ -15,6 +15,7 @@ import { runCommand } from './run-command.ts';
 import { serve } from './serve.ts';
 import { runTask } from './task.ts';
 import { printableLines } from './terminal.ts';
+import { signInLink } from './ui.ts';
 
 const STATE = resolve('state');
 const PORT = 8080;
@@ -85,6 +86,8 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
   interrupted.check();
   const unlessInterrupted = (doing: Promise<void>): Promise<void> => Promise.race([doing, interrupted.happens]);
   const place = { state: STATE };
+  const { url } = await signInLink(await connect(place), wayOut.url);
+  write(`\nWatch it in a browser on this machine; the link works once, within 5 minutes:\n\n  ${url}\n\n`);
   await stage.run(`${NODE}, powered off: commission it through its BMC`, () =>
     unlessInterrupted(runCommand('commissionNode', [NODE], { ...place, wait: true })),
   );
@@ -99,6 +102,7 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
       `\nThe API: ${wayOut.url}/api/v1/nodes, with the token in state/admin-token, for a day; ${nodes.length} nodes.\n` +
       `  curl -s -H "Authorization: Bearer $(cat state/admin-token)" ${wayOut.url}/api/v1/nodes\n` +
       'In another terminal:\n' +
+      `  ./coldiron ui --url ${wayOut.url}     a new link that opens the web page\n` +
       `  ./coldiron trail ${NODE}          its events, boot by boot\n` +
       `  ./coldiron console ${NODE}        its serial console, over IPMI\n` +
       '  ./coldiron commission node02 --wait && ./coldiron deploy node02 --wait    the second server, with BIOS\n' +

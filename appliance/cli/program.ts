@@ -68,6 +68,16 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .addHelpText('after', '\nStop it with Ctrl-C or SIGTERM. It logs to standard error as JSON, one line per request.')
     .action(async (options) => (await import('./serve.ts')).serve(options));
 
+  connected(program.command('ui'))
+    .summary('print a link that opens the web page')
+    .description(
+      'Prints a link that signs a browser in with your rights: once, within 5 minutes. Over the socket of the appliance these are\n' +
+        'the rights of an administrator.',
+    )
+    .option('--url <url>', 'how the browser reaches the appliance (default: the address on which it listens)')
+    .addHelpText('after', '\nExample:\n  coldiron ui --url https://coldiron.example:8443')
+    .action(async (options) => (await import('./ui.ts')).printSignInLink(options));
+
   offline(connected(program.command('check')))
     .summary('check the site file, the inventory and the running appliance')
     .description(

@@ -36,6 +36,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const tokens =
     adminTokenFile === null ? 'coldiron api-token create NAME --role ROLE' : `${adminTokenFile} (expires after a day)`;
   process.stdout.write(`${'admin token'.padEnd(12)}${tokens}\n`);
+  process.stdout.write(`${'web page'.padEnd(12)}coldiron ui prints a link\n`);
   process.stdout.write('Coldiron is up. Ctrl-C stops it.\n');
   notifySystemd(logger);
   await stopped;

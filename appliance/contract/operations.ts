@@ -9,6 +9,7 @@ import { BMC_OPERATIONS } from './operations/bmc.ts';
 import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
 import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
+import { SIGN_IN_OPERATIONS } from './operations/sign-in.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
 
 const TABLE = {
@@ -21,6 +22,7 @@ const TABLE = {
   ...ALLOCATION_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...SITE_OPERATIONS,
+  ...SIGN_IN_OPERATIONS,
 };
 
 export type OperationId = keyof typeof TABLE;

@@ -14,7 +14,7 @@ export const TAGS = {
   allocations: 'Allocations: which user has which node.',
   tasks: 'Signed tasks for enrolled nodes.',
   export: 'Receivers of events: webhooks, Loki, syslog; and the events that they refused.',
-  tokens: 'API tokens.',
+  tokens: 'API tokens, and signing in to the web page.',
   health: 'Health of the appliance.',
   meta: 'This document.',
 } as const;

@@ -87,6 +87,7 @@ import {
 } from './schemas/onboarding.ts';
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
+import { SignInBody, SignInCode, WhoAmI } from './schemas/sign-in.ts';
 import {
   ApplianceProblemsAnswer,
   BootContractAnswer,
@@ -97,6 +98,7 @@ import {
   RotateAuthorityBody,
   TaskKeyAnswer,
 } from './schemas/site.ts';
+import { EventStream, FleetAnswer, StreamQuery } from './schemas/stream.ts';
 import { NewTask, Task, TaskReason, TaskReference } from './schemas/task.ts';
 import { NewToken, Token } from './schemas/token.ts';
 import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
@@ -255,6 +257,8 @@ export const WIRE = {
     query: EventFilter,
     answer: Type.Object({ events: Type.Array(refTo(Event)), next: nullable(Type.Integer()) }),
   },
+  listFleet: { answer: FleetAnswer },
+  streamEvents: { query: StreamQuery, answer: EventStream },
   listAuditEntries: {
     query: AuditFilter,
     answer: Type.Object({ entries: Type.Array(refTo(AuditEntry)), next: nullable(Type.Integer()) }),
@@ -273,6 +277,10 @@ export const WIRE = {
     params: Type.Object({ token: Type.String({ description: 'Its id' }) }, closed),
     answer: refTo(Token),
   },
+  getSession: { answer: WhoAmI },
+  signIn: { body: SignInBody, answer: WhoAmI },
+  signOut: { answer: Nothing },
+  createSignInCode: { body: Nothing, answer: SignInCode },
   getHealth: { answer: HealthAnswer },
   getOpenApi: { answer: Type.Object({}, { additionalProperties: true }) },
 } as const satisfies Readonly<Record<OperationId, Wire>>;

@@ -96,6 +96,11 @@ export const ERRORS = {
   },
   forbidden: { status: 403, exit: 6, hint: 'Use a token with the named role.' },
   rate_limited: { status: 429, exit: 7, hint: 'Wait for the time in the Retry-After header, then try again.' },
+  too_many_streams: {
+    status: 429,
+    exit: 7,
+    hint: 'Close streams that nobody reads, or use GET /api/v1/events with `wait`; then try again.',
+  },
   not_running: { status: 503, exit: 7, hint: 'Start the appliance: coldiron serve' },
   unreachable: {
     status: 504,

@@ -2,8 +2,7 @@
 
 import type { Json, StoredEvent } from '../domain/event.ts';
 import type { Severity } from '../domain/events/event-row.ts';
-import { eventRow } from '../domain/events/event-table.ts';
-import { eventSentence } from '../domain/events/known-event.ts';
+import { eventSentence, severityOf } from '../domain/events/known-event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import { plainLine } from '../domain/plain-line.ts';
@@ -38,8 +37,6 @@ export type NodeLookup = (id: MachineId) => ExportedNode | null;
 
 /** Larger data is left out: receivers have limits, and the log of the appliance has it. */
 const MOST_DATA = 32 * 1024;
-
-export const severityOf = (kind: string): Severity => eventRow(kind)?.severity ?? 'info';
 
 export function messageOf(event: StoredEvent, stream: string, lookUp: NodeLookup): ExportMessage {
   const { seq, at, kind, actor, machine, correlationId, onboarding, data } = event;

@@ -2,8 +2,9 @@
 
 import type { Json, StoredEvent } from '../domain/event.ts';
 import { SEVERITIES, type Severity } from '../domain/events/event-row.ts';
+import { severityOf } from '../domain/events/known-event.ts';
 import type { Instant } from '../domain/instant.ts';
-import { type ExportMessage, gapMessage, messageOf, type NodeLookup, severityOf } from './message.ts';
+import { type ExportMessage, gapMessage, messageOf, type NodeLookup } from './message.ts';
 
 export interface Selection {
   /** Kinds with everything below them: `lifecycle` includes `lifecycle.ready`. Empty: all. */

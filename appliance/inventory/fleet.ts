@@ -13,6 +13,9 @@ import type { Site, SiteNetwork } from '../domain/network.ts';
 /** The revisions of the store that a copy corresponds to. */
 export type Revisions = Pick<Inventory, 'revision' | 'declaredRevision'>;
 
+/** It must only take note: it is called before a commit resolves. */
+export type FleetObserver = (changed: readonly MachineId[] | null) => void;
+
 export class Fleet {
   readonly #byId = new Map<MachineId, Machine>();
   readonly #byMac = new Map<Mac, Machine>();
@@ -35,6 +38,7 @@ export class Fleet {
   #sources: ReadonlyMap<string, string> = new Map();
   #at: Revisions = { revision: 0, declaredRevision: 0 };
   readonly #watchers = new Map<MachineId, Set<() => void>>();
+  readonly #observers = new Set<FleetObserver>();
 
   replace(inventory: Inventory): void {
     for (const index of [this.#byId, this.#byMac, this.#byUuid, this.#byHostname, this.#byAddress]) index.clear();
@@ -45,12 +49,21 @@ export class Fleet {
     for (const machine of inventory.removed ?? []) this.#addRemoved(machine);
     this.#put(inventory.machines, inventory);
     this.#notify([...this.#watchers.keys()]);
+    for (const observer of this.#observers) observer(null);
   }
 
   /** Adds or replaces machines; removed ones are moved to the removed indexes. */
   update(machines: readonly Machine[], revisions: Revisions): void {
     this.#put(machines, revisions);
-    this.#notify(machines.map(({ id }) => id));
+    const ids = machines.map(({ id }) => id);
+    this.#notify(ids);
+    if (ids.length > 0) for (const observer of this.#observers) observer(ids);
+  }
+
+  /** Calls the observer after each update with the machines that it may have changed, null: all of them. Returns stop. */
+  observe(observer: FleetObserver): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
   }
 
   /** Calls the listener after each update of this machine, and after each replacement of the inventory. Returns unwatch. */

@@ -34,6 +34,7 @@ import type { RenderingStore } from './rendering-store.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SessionStore } from './session-store.ts';
 import type { TaskStore } from './task-store.ts';
+import type { WebSessionStore } from './web-session-store.ts';
 
 export type CatalogueValue = Site | SiteNetwork | Sku | Profile | Cluster | RoceAssignment;
 
@@ -84,7 +85,8 @@ export interface Store
     RenderingStore,
     RequestStore,
     TaskStore,
-    OnboardingStore {
+    OnboardingStore,
+    WebSessionStore {
   /** One consistent snapshot. Cost grows with the number of machines. */
   inventory(): Promise<Inventory>;
   /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */

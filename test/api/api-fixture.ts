@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
 import { AccessKeys } from '../../appliance/allocations/access-keys.ts';
@@ -15,7 +16,11 @@ import { buildManagementApi } from '../../appliance/api/app.ts';
 import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
+import { LiveFeed } from '../../appliance/api/live/live-feed.ts';
 import { RequestLedger } from '../../appliance/api/request-ledger.ts';
+import { OneTimeCodes } from '../../appliance/api/sign-in/one-time-codes.ts';
+import { SignIn } from '../../appliance/api/sign-in/sign-in.ts';
+import { pageOrToken, WebSessions } from '../../appliance/api/sign-in/web-sessions.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
@@ -34,6 +39,7 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import { systemClock } from '../../appliance/machines/runner/clock.ts';
 import { OnboardingRunner } from '../../appliance/onboarding/onboarding-runner.ts';
 import { Onboardings, policyFor } from '../../appliance/onboarding/onboardings.ts';
 import { NativeProvider } from '../../appliance/providers/native/native-provider.ts';
@@ -102,6 +108,7 @@ export interface Fixture {
   readonly app: App;
   readonly store: Store;
   readonly fleet: Fleet;
+  readonly live: LiveFeed;
   readonly stateDir: string;
   readonly tokens: Readonly<Record<Role, string>>;
   readonly clock: { time: number; now(): number };
@@ -260,6 +267,12 @@ export async function openApi({
     policy: (run) => policyFor(fleet, run),
   });
   await runner.start();
+  const webSessions = new WebSessions(store, clock);
+  const signInCodes = new OneTimeCodes(clock);
+  const live = new LiveFeed({
+    ...{ store, fleet, now: clock.now, setTimer: systemClock.setTimer, log: logger },
+    breathe: () => setImmediate(),
+  });
   const real: ManagementDeps = {
     bmc,
     work,
@@ -285,7 +298,9 @@ export async function openApi({
     resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     commands,
-    authenticate: bearerAuthenticator(store, clock),
+    authenticate: pageOrToken(bearerAuthenticator(store, clock), webSessions),
+    ...{ webSessions, signInCodes, signIn: new SignIn({ store, clock, sessions: webSessions, codes: signInCodes }) },
+    pageUrl: () => 'https://appliance.example:8443',
     clock,
     newId: randomUUID,
     services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),
@@ -307,6 +322,7 @@ export async function openApi({
       machines: () => fleet.machines(),
     }),
     bootPort: 8080,
+    live,
     logger,
   };
   const app = await buildManagementApi({ ...real, ...deps(real) });
@@ -314,6 +330,7 @@ export async function openApi({
     app,
     store,
     fleet,
+    live,
     stateDir,
     tokens,
     clock,
@@ -327,6 +344,7 @@ export async function openApi({
         headers: { ...headers, ...(role && { authorization: `Bearer ${tokens[role]}` }) },
       }),
     close: async () => {
+      await live.stop();
       await runner.stop();
       await runner.idle();
       await app.close();

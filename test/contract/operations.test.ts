@@ -61,10 +61,12 @@ describe('the operation table', () => {
     const secret = OPERATION_IDS.filter((id) => OPERATIONS[id].write?.secretAnswer);
     expect(secret.toSorted()).toEqual([
       'createRendering',
+      'createSignInCode',
       'createToken',
       'issueBootstrapScript',
       'issueEnrollmentBundle',
       'reissueEnrollment',
+      'signIn',
     ]);
   });
 });

@@ -8,9 +8,12 @@ export const exportHandlers: Handlers<'listExports' | 'listDeadLetters' | 'repla
     return { exports: (await exports.status()).map((status) => receiverView(status, clock.now())) };
   },
 
-  async listDeadLetters({ exports }, { params, query: { after = 0, limit = 100 } }) {
+  async listDeadLetters({ exports, fleet }, { params, query: { after = 0, limit = 100 } }) {
     const letters = await exports.deadLetters(params.receiver, after, limit);
-    return { dead_letters: letters.map(deadLetterView), next: letters.at(-1)?.event.seq ?? null };
+    return {
+      dead_letters: letters.map((letter) => deadLetterView(letter, fleet)),
+      next: letters.at(-1)?.event.seq ?? null,
+    };
   },
 
   async replayDeadLetters({ exports }, { params, body, origin }) {

@@ -37,8 +37,10 @@ export const onboardingHandlers: Handlers<
     onboardingView(await onboardings.retry(params.onboarding, { ...origin, ...(note !== undefined && { note }) })),
 };
 
-async function eventsOf({ store }: HandlerDeps, { machine, createdAt, endedAt }: Onboarding) {
+async function eventsOf({ store, fleet }: HandlerDeps, { machine, createdAt, endedAt }: Onboarding) {
   if (machine === null) return [];
   const events = await store.events({ machine, limit: EVENTS_SHOWN, newest: true });
-  return events.filter(({ at }) => at >= createdAt && (endedAt === null || at <= endedAt)).map(eventView);
+  return events
+    .filter(({ at }) => at >= createdAt && (endedAt === null || at <= endedAt))
+    .map((event) => eventView(event, fleet));
 }

@@ -6,12 +6,11 @@ import { isHeld } from '../../domain/lease.ts';
 import { parseObjectName } from '../../domain/names.ts';
 import { shown } from '../../domain/parsed.ts';
 import type { ManagementDeps } from '../deps.ts';
-import { findNodeEverKnown } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
 import { healthOf } from '../health.ts';
 import { problemView } from '../views/appliance-problem.ts';
 import { clusterView, networkView, profileView, siteView, skuView } from '../views/catalogue.ts';
-import { auditView, eventView, leaseView } from '../views/trail.ts';
+import { auditView, leaseView } from '../views/trail.ts';
 
 export const siteHandlers: Handlers<
   | 'listSites'
@@ -23,7 +22,6 @@ export const siteHandlers: Handlers<
   | 'listListeners'
   | 'listApplianceProblems'
   | 'checkBootContract'
-  | 'listEvents'
   | 'listAuditEntries'
   | 'verifyAudit'
   | 'getHealth'
@@ -58,13 +56,6 @@ export const siteHandlers: Handlers<
       problems: [...problems],
       missing: missing.map(({ architectures, ...file }) => ({ ...file, architectures: [...architectures] })),
     };
-  },
-
-  async listEvents(deps, { query: { node, limit = 100, correlation_id: correlationId, ...rest } }) {
-    const machine = node === undefined ? {} : { machine: (await findNodeEverKnown(deps, node)).id };
-    const request = correlationId === undefined ? {} : { correlationId };
-    const events = await deps.store.events({ ...rest, ...machine, ...request, limit });
-    return { events: events.map(eventView), next: events.at(-1)?.seq ?? null };
   },
 
   async listAuditEntries({ store }, { query: { after = 0, limit = 100, newest = false, correlation_id: request } }) {

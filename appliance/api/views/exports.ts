@@ -5,7 +5,7 @@ import type { DeadLettersAnswer, Receiver } from '../../contract/schemas/exports
 import { type Instant, instantText, SECOND } from '../../domain/instant.ts';
 import type { ExportStatus } from '../../export/exports.ts';
 import type { DeadLetter } from '../../store/export-store.ts';
-import { eventView } from './trail.ts';
+import { eventView, type Names } from './trail.ts';
 
 type ReceiverView = Static<typeof Receiver.schema>;
 
@@ -39,14 +39,11 @@ function stateOf({ progress, unreachable, failures, nextAttempt }: ExportStatus)
 
 const timeText = (at: Instant | null): string | null => (at === null ? null : instantText(at));
 
-export const deadLetterView = ({
-  event,
-  at,
-  attempts,
-  reason,
-  replay,
-}: DeadLetter): Static<typeof DeadLettersAnswer>['dead_letters'][number] => ({
-  event: eventView(event),
+export const deadLetterView = (
+  { event, at, attempts, reason, replay }: DeadLetter,
+  names: Names,
+): Static<typeof DeadLettersAnswer>['dead_letters'][number] => ({
+  event: eventView(event, names),
   at: instantText(at),
   ...{ attempts, reason, replay },
 });

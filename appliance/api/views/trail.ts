@@ -3,28 +3,32 @@
 import type { Static } from 'typebox';
 import type { AuditEntry, Event, Lease } from '../../contract/schemas/trail.ts';
 import type * as trail from '../../domain/event.ts';
+import { eventSentence, severityOf } from '../../domain/events/known-event.ts';
 import { instantText } from '../../domain/instant.ts';
 import type * as dhcp from '../../domain/lease.ts';
+import type { Fleet } from '../../inventory/fleet.ts';
 
-export const eventView = ({
-  seq,
-  at,
-  kind,
-  actor,
-  machine,
-  correlationId,
-  onboarding,
-  data,
-}: trail.StoredEvent): Static<typeof Event.schema> => ({
-  seq,
-  at: instantText(at),
-  kind,
-  actor,
-  node: machine,
-  correlation_id: correlationId,
-  onboarding_id: onboarding ?? null,
-  data,
-});
+export type EventView = Static<typeof Event.schema>;
+
+/** The names of machines, also of removed ones. */
+export type Names = Pick<Fleet, 'machineEverKnown'>;
+
+export const eventView = (event: trail.StoredEvent, names: Names): EventView => {
+  const { seq, at, kind, actor, machine, correlationId, onboarding, data } = event;
+  return {
+    seq,
+    at: instantText(at),
+    kind,
+    actor,
+    node: machine,
+    hostname: machine === null ? null : (names.machineEverKnown(machine)?.spec.hostname ?? null),
+    severity: severityOf(kind),
+    sentence: eventSentence(event),
+    correlation_id: correlationId,
+    onboarding_id: onboarding ?? null,
+    data,
+  };
+};
 
 export const auditView = ({
   at,

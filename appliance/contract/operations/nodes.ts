@@ -16,6 +16,16 @@ export const NODE_OPERATIONS = {
     write: null,
     cli: 'nodes list',
   },
+  listFleet: {
+    method: 'GET',
+    path: `${V1}/fleet`,
+    access: 'viewer',
+    tag: 'nodes',
+    summary: 'List all nodes as compact rows, with the number of the last event, from which a stream goes on',
+    errors: [],
+    write: null,
+    cli: null,
+  },
   getNode: {
     method: 'GET',
     path: `${V1}/nodes/:node`,

@@ -7,6 +7,7 @@ import { NodeCabling } from './cabling.ts';
 import { Cluster, Network, Profile, Site, Sku } from './catalogue.ts';
 import { Explanation } from './explanation.ts';
 import { Receiver } from './exports.ts';
+import { FleetRow } from './fleet-row.ts';
 import { NamedInventoryDocument } from './inventory.ts';
 import { Node } from './node.ts';
 import { NodeFacts, NodeSession } from './node-work.ts';
@@ -24,6 +25,7 @@ export const COMPONENTS = [
   ErrorEnvelope,
   Event,
   Explanation,
+  FleetRow,
   NamedInventoryDocument,
   KeySet,
   Lease,

@@ -1,6 +1,7 @@
 // Events, audit entries and leases as the API shows them.
 
 import { Type } from 'typebox';
+import { SEVERITIES } from '../../domain/events/event-row.ts';
 import { component, nullable, PageSize, Time } from './shared.ts';
 
 export const Event = component(
@@ -11,9 +12,14 @@ export const Event = component(
     kind: Type.String(),
     actor: Type.String(),
     node: nullable(Type.String({ description: 'The id of the node' })),
+    hostname: nullable(
+      Type.String({ description: 'The name of the node now; null: no node, or one that is not known any more' }),
+    ),
+    severity: Type.Enum([...SEVERITIES]),
+    sentence: Type.String({ description: 'For a person: one plain line' }),
     correlation_id: nullable(Type.String()),
     onboarding_id: nullable(Type.String({ description: 'The onboarding run that was open for its node' })),
-    data: Type.Unknown(),
+    data: Type.Unknown({ description: 'May contain text from a machine' }),
   }),
 );
 
@@ -70,6 +76,13 @@ export const EventFilter = Type.Object(
     node: Type.Optional(Type.String({ description: 'Id, host name or MAC address' })),
     kind: Type.Optional(Type.String({ description: 'A kind and its subkinds: `lifecycle`' })),
     correlation_id: CorrelationId,
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 60,
+        description: 'Seconds to wait for an event when there is none yet; with `after`',
+      }),
+    ),
     ...page,
   },
   { additionalProperties: false },

@@ -3,7 +3,10 @@
 import { Check } from 'typebox/value';
 import type { Event, StoredEvent } from '../event.ts';
 import { plainLine } from '../plain-line.ts';
+import type { Severity } from './event-row.ts';
 import { eventRow } from './event-table.ts';
+
+export const severityOf = (kind: string): Severity => eventRow(kind)?.severity ?? 'info';
 
 /** Null: the kind is unknown here, or its data has another shape. */
 export function knownEvent(event: StoredEvent): Event | null {

@@ -41,6 +41,7 @@ export interface Database {
   session_files: { session: string; name: string; taken_at: Instant };
   facts: { machine: string; at: Instant; facts: string };
   requests: RequestTable;
+  web_sessions: WebSessionTable;
   /** The files last delivered to each machine, as a JSON list. */
   renderings: {
     machine: string;
@@ -351,6 +352,17 @@ export interface DeadLetterTable {
   attempts: number;
   reason: string;
   replay: 0 | 1;
+}
+
+export interface WebSessionTable {
+  id: string;
+  secret_hash: string;
+  token: string | null;
+  actor: string;
+  role: Role;
+  created_at: Instant;
+  used_at: Instant;
+  expires_at: Instant;
 }
 
 export interface RequestTable {

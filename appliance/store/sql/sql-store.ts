@@ -27,6 +27,7 @@ import { sessionVerbs } from './session-verbs.ts';
 import { taskVerbs } from './task-verbs.ts';
 import { insertToken, readToken, readTokens, revokeToken } from './tokens.ts';
 import { reading, type Writer, writing } from './transaction.ts';
+import { webSessionVerbs } from './web-sessions.ts';
 
 export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>, publisher: Publisher): Store {
   return {
@@ -74,6 +75,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...accessVerbs(db),
     ...agentLogVerbs(db),
     ...allocationVerbs(db),
+    ...webSessionVerbs(db),
 
     close,
   };

@@ -14,8 +14,9 @@ import { exportTables } from './0013-exports.ts';
 import { onboardingTable } from './0014-onboardings.ts';
 import { accessVersions } from './0015-access-versions.ts';
 import { allocationTables } from './0016-allocations.ts';
-import { agentLogs } from './0021-agent-logs.ts';
-import { onboardingLabels } from './0023-onboarding-labels.ts';
+import { webSessions } from './0017-web-sessions.ts';
+import { agentLogs } from './0018-agent-logs.ts';
+import { onboardingLabels } from './0019-onboarding-labels.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   onboardingTable,
   accessVersions,
   allocationTables,
+  webSessions,
   agentLogs,
   onboardingLabels,
 ];

@@ -3,7 +3,7 @@ import type { Migration } from './migration.ts';
 
 /** Which run an event belongs to. The index finds the open run of a machine for each event that is written. */
 export const onboardingLabels: Migration = {
-  number: 23,
+  number: 19,
   name: 'onboarding-labels',
   async up(db) {
     await sql`alter table events add column onboarding_id text`.execute(db);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Migration } from './migration.ts';
 
 export const agentLogs: Migration = {
-  number: 21,
+  number: 18,
   name: 'agent-logs',
   async up(db) {
     await sql`create table agent_logs (

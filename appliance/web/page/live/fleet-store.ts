@@ -1,0 +1,52 @@
+// The fleet in memory: rows by host name, kept up to date by the stream. Counts are kept along, so that 5,000 changes in ten
+// seconds do not make the page count 10,000 rows for each.
+
+import { naturalKey, type Row, searchText, TABS, type Tab, tabsOf } from './row.ts';
+
+export interface Entry {
+  readonly row: Row;
+  readonly tabs: readonly Tab[];
+  readonly search: string;
+  readonly nameKey: string;
+}
+
+export class FleetStore {
+  readonly entries = new Map<string, Entry>();
+  readonly counts: Record<Tab, number>;
+  /** Host names with something armed. */
+  readonly armed = new Set<string>();
+
+  constructor() {
+    this.counts = Object.fromEntries(TABS.map((tab) => [tab, 0])) as Record<Tab, number>;
+  }
+
+  put(row: Row): void {
+    const before = this.entries.get(row.hostname);
+    const tabs = tabsOf(row);
+    const nameKey = before?.nameKey ?? naturalKey(row.hostname);
+    if (before) this.#count(before, -1);
+    const entry = { row, tabs, search: searchText(row), nameKey };
+    this.entries.set(row.hostname, entry);
+    this.#count(entry, 1);
+    if (row.armed === null) this.armed.delete(row.hostname);
+    else this.armed.add(row.hostname);
+  }
+
+  delete(hostname: string): void {
+    const before = this.entries.get(hostname);
+    if (!before) return;
+    this.#count(before, -1);
+    this.entries.delete(hostname);
+    this.armed.delete(hostname);
+  }
+
+  clear(): void {
+    this.entries.clear();
+    this.armed.clear();
+    for (const tab of TABS) this.counts[tab] = 0;
+  }
+
+  #count({ tabs }: Entry, by: number): void {
+    for (const tab of tabs) this.counts[tab] += by;
+  }
+}
