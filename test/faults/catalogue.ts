@@ -49,11 +49,7 @@ const NOT_YET = 'no run with this fault is recorded yet';
 
 /** Faults without a recording, with the reason. A refused command leaves nothing to record. */
 export const NOT_RECORDED: Readonly<Record<string, string>> = {
-  'cable-out-briefly': NOT_YET,
   'switch-dead': NOT_YET,
-  'other-dhcp-server': NOT_YET,
-  'pool-taken': NOT_YET,
-  'cable-out-at-initrd': NOT_YET,
   'power-cut-in-erase': NOT_YET,
   'reset-in-write-image': NOT_YET,
   'disk-too-small': NOT_YET,

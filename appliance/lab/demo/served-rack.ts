@@ -1,9 +1,9 @@
 // A virtual rack with an appliance in its network, started and stopped together.
 
-import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { RackDefinition } from '../rack/definition.ts';
+import { OutputFile } from '../rack/output-file.ts';
 import { Rack } from '../rack/rack.ts';
 import { RackFolder } from '../rack/rack-folder.ts';
 import { type DemoSite, demoSiteText } from './demo-site.ts';
@@ -26,7 +26,7 @@ export class ServedRack {
   readonly folder: RackFolder;
   readonly state: string;
   readonly #siteFile: string;
-  readonly #log;
+  readonly #log: OutputFile;
   #appliance: NetworkProgram | null = null;
 
   private constructor(rack: Rack, folder: RackFolder, state: string, siteFile: string) {
@@ -34,7 +34,7 @@ export class ServedRack {
     this.folder = folder;
     this.state = state;
     this.#siteFile = siteFile;
-    this.#log = createWriteStream(join(state, 'appliance.log'), { flags: 'a', mode: 0o600 });
+    this.#log = new OutputFile(join(state, 'appliance.log'));
   }
 
   static async start(options: ServedRackOptions): Promise<ServedRack> {
@@ -84,6 +84,6 @@ export class ServedRack {
     await this.stopAppliance();
     await this.rack.stop();
     await this.folder.erasePassword();
-    await new Promise<void>((done) => this.#log.end(() => done()));
+    await this.#log.close();
   }
 }

@@ -1,10 +1,10 @@
 // The serial line of one machine: its output goes to a file, to callers that wait for a text, and to the BMC; input from the
 // BMC goes to the machine. The line survives power cycles.
 
-import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { ConsoleLog } from './console-log.ts';
+import { OutputFile } from './output-file.ts';
 import type { PseudoTerminal } from './pseudo-terminal.ts';
 
 /** One previous file is kept. */
@@ -13,7 +13,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024;
 export class SerialLine {
   readonly file: string;
   readonly #terminal: PseudoTerminal | null;
-  readonly #log: WriteStream;
+  readonly #log: OutputFile;
   readonly #readers = new Set<(console: ConsoleLog) => void>();
   #keyboard: Writable | null = null;
   /** Output of the current or last run of the machine. */
@@ -22,7 +22,7 @@ export class SerialLine {
   private constructor(file: string, terminal: PseudoTerminal | null) {
     this.file = file;
     this.#terminal = terminal;
-    this.#log = createWriteStream(file, { flags: 'a', mode: 0o600 });
+    this.#log = new OutputFile(file);
     terminal?.onTyped((bytes) => this.#keyboard?.write(bytes));
   }
 
@@ -62,6 +62,6 @@ export class SerialLine {
 
   async close(): Promise<void> {
     await this.#terminal?.close();
-    await new Promise<void>((resolve) => this.#log.end(() => resolve()));
+    await this.#log.close();
   }
 }

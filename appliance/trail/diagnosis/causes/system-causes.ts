@@ -106,10 +106,13 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
       const { script, kernel, imageInProgress, session } = signs;
       if (!script || later(kernel, script) || imageInProgress || session?.openedAt || !stoppedIn(signs, 'images'))
         return null;
-      return found('possible', seen(script, 'it fetched its script'));
+      return found('possible', seen(script, 'it fetched its script'), {
+        where: signs.endpoints.boot === null ? 'the boot port' : `TCP ${signs.endpoints.boot}`,
+      });
     },
     reason: '{node} fetched its script, but neither kernel nor initrd',
-    nextStep: 'Look at its screen (coldiron console {node} --last) for a prompt, a menu or an out-of-memory message.',
+    nextStep:
+      'Look at its screen (coldiron console {node} --last) for a network error, a prompt, a menu or an out-of-memory message. Check its cable, and that it still reaches {where}.',
   },
 ];
 
