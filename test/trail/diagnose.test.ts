@@ -98,7 +98,9 @@ const HEARD = { contactAt: T0, heardAt: T0 + MINUTE, clockOffset: 400, system: n
 const MOUNT_FAILED = readNodeSystem('unit data.mount exit-code\nline no such device\n', '');
 const CLOUD_INIT_FAILED = readNodeSystem('', '{"status":"error","errors":["scripts-vendor failed"]}');
 
-const CASES: readonly (readonly [id: string, observed: readonly Observed[], subject?: Subject])[] = [
+type Case = readonly [id: string, observed: readonly Observed[], subject?: Subject];
+
+const CASES: readonly Case[] = [
   ['no-discover', [BEGUN]],
   ['start-by-hand', [BEGUN, [1, 'bmc.absent', { to_do: 'power cycle the machine by hand' }]]],
   ['power-failed', [BEGUN, [9, 'effect.failed', { effect: 'boot-from-network', reason: 'the BMC does not answer' }]]],
@@ -176,6 +178,55 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     { state: failedAt('deploy', 'x') },
   ],
   ['node-silent', [[900, 'health.silent', { last_heard: T0 }]], { state: 'active', health: 'silent', minutes: 20 }],
+  ...(
+    [
+      ['certificate-expired', 'expired'],
+      ['certificate-stale', 'authority-retired'],
+      ['certificate-stale', 'unknown-certificate'],
+      ['certificate-refused', 'revoked'],
+      ['node-api-wrong-path', 'not_found'],
+    ] as const
+  ).map(
+    ([id, code]): Case => [
+      id,
+      [[600, 'node-api.refused', { path: '/node/v1/heartbeat', code, words: 'in our words' }]],
+      { state: 'active', health: 'online', facts: { node: { ...HEARD, heardAt: T0 } } },
+    ],
+  ),
+  [
+    'node-unreachable',
+    [[900, 'health.silent', { last_heard: T0 }]],
+    {
+      ...{ state: 'active', health: 'silent', minutes: 20 },
+      facts: { bmc: { power: 'on', problem: null, log: [] }, node: { ...HEARD, contactAt: T0 } },
+    },
+  ],
+  [
+    'enrollment-refused',
+    [
+      [900, 'health.silent', { last_heard: T0 }],
+      [950, 'node-api.refused', { path: '/node/v1/recover', code: 'enrollment_refused', words: 'it was revoked' }],
+    ],
+    { state: 'active', health: 'silent', minutes: 20 },
+  ],
+  [
+    'agent-settings-stale',
+    [],
+    {
+      ...{ state: 'active', health: 'online' },
+      facts: {
+        node: {
+          ...HEARD,
+          agent: { settings: 'stale', updated: 'current', apiUrl: 'https://old', wantedUrl: 'https://new', problem: null },
+        },
+      },
+    },
+  ],
+  [
+    'agent-update-failed',
+    [[100, 'agent.error', { action: 'update', error_class: 'failed', message: 'the previous agent was restored' }]],
+    { state: 'active', health: 'online' },
+  ],
   ['bundle-not-used', [[0, 'lifecycle.enrolling', { event: 'enroll' }]], { state: 'enrolling' }],
   ['boot-loop', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, LOOP], { minutes: 0.6 }],
   ['boot-loop', [DISCOVER, LOOP], { state: 'ready' }],
