@@ -18,7 +18,7 @@ export async function presenceOf(deps: PresenceDeps, machine: Machine): Promise<
   const leases = await leasesOf(store, machine);
   const heartbeat = enrollment.heartbeats.lastOf(machine.id)?.at ?? null;
   const request = await lastRequest(store, machine, leases);
-  const { contactAt, clockOffset, system } = await nodeFacts(deps, machine, leases);
+  const { contactAt, clockOffset, system, agent } = await nodeFacts(deps, machine, leases);
   const now = clock.now();
   return {
     node: machine.spec.hostname,
@@ -26,6 +26,7 @@ export async function presenceOf(deps: PresenceDeps, machine: Machine): Promise<
     contact_at: timeText(contactAt),
     clock_offset: clockOffset === null ? null : Math.round(clockOffset / SECOND),
     system,
+    agent: heartbeat === null || !agent ? null : { settings: agent.settings, version: agent.updated, problem: agent.problem },
     leases: leases.map((lease) => ({
       address: lease.address,
       mac: lease.mac,
@@ -55,7 +56,17 @@ export async function nodeFacts(
     contactAt: latest([...connections, heartbeat?.at ?? null, event?.at ?? null]),
     heardAt: heartbeat?.at ?? null,
     ...reportedBy(heartbeat?.report ?? null),
+    agent: await agentFacts(enrollment, machine),
   };
+}
+
+async function agentFacts(
+  { agents }: PresenceDeps['enrollment'],
+  machine: Machine,
+): Promise<NonNullable<NodeFacts['agent']>> {
+  const { settings, updated, reported, wanted } = await agents.stateOf(machine);
+  const { apiUrl, problem } = reported;
+  return { settings, updated, apiUrl, wantedUrl: wanted.apiUrl, problem: problem || null };
 }
 
 async function leasesOf(store: ManagementDeps['store'], machine: Machine): Promise<Lease[]> {

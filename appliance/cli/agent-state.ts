@@ -73,11 +73,11 @@ const LOOK_EVERY = 500;
 async function reconciled(connection: Connection, node: string, limit: number): Promise<Agent> {
   const params = { node };
   let agent = await operate(connection, 'reconcileNodeAgent', { params });
-  const refusedBefore = agent.problem;
   for (const end = Date.now() + limit * 1000; agent.settings !== 'current' && Date.now() < end; ) {
     await sleep(LOOK_EVERY);
     agent = await operate(connection, 'getNodeAgent', { params });
-    if (agent.problem !== null && agent.problem !== refusedBefore) break;
+    // What it says about other settings is of an earlier attempt.
+    if (agent.problem?.includes(agent.api_url.wanted ?? 'no URL')) break;
   }
   if (agent.settings === 'current') return agent;
   const why = agent.problem === null ? `it did not report within ${limit} s` : agent.problem;

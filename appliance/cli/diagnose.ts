@@ -85,10 +85,10 @@ export function printDiagnosis(
 
 type Cause = NonNullable<Answer<'diagnoseNode'>['diagnosis']>;
 
-function printCause(output: Output, { confidence, evidence, against, next_step, verify }: Cause): void {
+function printCause(output: Output, { confidence, owner, evidence, against, next_step, verify }: Cause): void {
   for (const one of evidence) output.write(`  ${evidenceLine(one)}\n`);
   for (const one of against) output.write(`  against: ${evidenceLine(one)}\n`);
-  output.write(`  confidence: ${confidence}\n`);
+  output.write(`  confidence: ${confidence}; owner: ${owner}\n`);
   output.write(`→ ${printable(next_step)}\n`);
   output.write(`  To verify: ${printable(verify)}\n`);
 }

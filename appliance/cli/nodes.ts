@@ -142,6 +142,9 @@ function checkWords({ check, overwritten_at }: Erasure): string {
   return [`${who}: ${bytes} bytes in samples ${RESULT_WORDS[result]}`, ...problems].join('; ');
 }
 
+const agentWords = ({ settings, version, problem }: NonNullable<NodeDetails['agent']>): string =>
+  `settings ${settings}${problem === null ? '' : ` (${problem})`}, version ${version}`;
+
 const clockWords = (seconds: number): string =>
   Math.abs(seconds) <= 1 ? 'right' : `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`;
 
@@ -176,6 +179,7 @@ function printNode(output: Output, node: NodeDetails): void {
   line('last seen', node.last_seen ?? 'never');
   line('contact', node.contact_at && `last connected to the node API at ${node.contact_at}`);
   line('clock', node.clock_offset === null ? null : clockWords(node.clock_offset));
+  line('agent', node.agent && agentWords(node.agent));
   if (node.system !== null) for (const words of systemLines(node.system)) line('system', words);
   line('site', node.site);
   line('sku', node.sku);

@@ -2,8 +2,9 @@
 // caller gathers the facts.
 
 import type { Cause } from './diagnosis/cause.ts';
-import { durationText } from './diagnosis/cause.ts';
+import { durationText, owned } from './diagnosis/cause.ts';
 import { ADDRESS_CAUSES } from './diagnosis/causes/address-causes.ts';
+import { AGENT_CAUSES } from './diagnosis/causes/agent-causes.ts';
 import { APPLIANCE_CAUSES } from './diagnosis/causes/appliance-causes.ts';
 import { LOADER_CAUSES } from './diagnosis/causes/loader-causes.ts';
 import { NEIGHBOUR_CAUSES } from './diagnosis/causes/neighbour-causes.ts';
@@ -21,18 +22,19 @@ import { STAGES } from './diagnosis/stages.ts';
 
 /** In the order of a boot, the last stage first: what decides between causes that are equal otherwise. */
 export const CAUSES: readonly Cause[] = [
-  ...STATE_CAUSES,
-  ...APPLIANCE_CAUSES,
-  ...SCREEN_CAUSES,
-  ...SESSION_CAUSES,
-  ...SYSTEM_CAUSES,
-  ...LOADER_CAUSES,
-  ...ADDRESS_CAUSES,
-  ...NODE_CAUSES,
-  ...NODE_SYSTEM_CAUSES,
-  ...NEIGHBOUR_CAUSES,
-  ...POWER_CAUSES,
-  ...SCREEN_CONSEQUENCES,
+  ...owned('operator', STATE_CAUSES),
+  ...owned('appliance', APPLIANCE_CAUSES),
+  ...owned('machine', SCREEN_CAUSES),
+  ...owned('machine', SESSION_CAUSES),
+  ...owned('machine', SYSTEM_CAUSES),
+  ...owned('machine', LOADER_CAUSES),
+  ...owned('network', ADDRESS_CAUSES),
+  ...owned('node', AGENT_CAUSES),
+  ...owned('node', NODE_CAUSES),
+  ...owned('node', NODE_SYSTEM_CAUSES),
+  ...owned('operator', NEIGHBOUR_CAUSES),
+  ...owned('machine', POWER_CAUSES),
+  ...owned('machine', SCREEN_CONSEQUENCES),
 ];
 
 export interface Diagnosis {

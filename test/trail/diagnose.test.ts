@@ -31,6 +31,7 @@ import {
   UNTIL_KERNEL,
 } from './cases/boots.ts';
 import { LOADER_CASES } from './cases/loader-cases.ts';
+import { NODE_CASES } from './cases/node-cases.ts';
 import { START_CASES } from './cases/start-cases.ts';
 import { HEARD, MOUNT_FAILED, SYSTEM_CASES } from './cases/system-cases.ts';
 import { WORK_CASES } from './cases/work-cases.ts';
@@ -42,7 +43,7 @@ const diagnosisOf = (observed: readonly Observed[], subject?: Subject) => diagno
 const diagnosisWith = (events: readonly StoredEvent[], subject: Subject = {}) =>
   diagnose(inputOf(events, subject)).causes[0] ?? null;
 
-const CASES = [...START_CASES, ...LOADER_CASES, ...WORK_CASES, ...SYSTEM_CASES];
+const CASES = [...START_CASES, ...LOADER_CASES, ...WORK_CASES, ...SYSTEM_CASES, ...NODE_CASES];
 
 /** Where a machine stops that prints lines of this stage. */
 const SCREENS: Readonly<Record<ConsoleStage, readonly [readonly Observed[], Subject]>> = {

@@ -30,8 +30,8 @@ export function diagnosisView(
   };
 }
 
-const causeView = ({ id, reason, confidence, explains, evidence, against, nextStep, verify }: RankedCause) => ({
-  ...{ id, reason, confidence, explains, verify },
+const causeView = ({ id, owner, reason, confidence, explains, evidence, against, nextStep, verify }: RankedCause) => ({
+  ...{ id, owner, reason, confidence, explains, verify },
   evidence: evidence.map((one) => ({ ...one, at: timeText(one.at) })),
   against: against.map((one) => ({ ...one, at: timeText(one.at) })),
   next_step: nextStep,

@@ -17,6 +17,7 @@ const Confidence = Type.Enum(['certain', 'likely', 'possible']);
 
 const Cause = Type.Object({
   id: Type.String({ description: 'Stable; docs/diagnosis.md lists all of them' }),
+  owner: Type.Enum(['network', 'machine', 'node', 'appliance', 'operator'], { description: 'Who can remedy it' }),
   reason: Type.String(),
   confidence: Confidence,
   explains: Type.Boolean({ description: 'It explains why the node stopped in its current stage' }),

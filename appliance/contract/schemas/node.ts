@@ -149,6 +149,16 @@ export const NodePresence = Type.Object({
       description: 'Failed units of its system, and how cloud-init ended; null: not reported',
     }),
   ),
+  agent: nullable(
+    Type.Object(
+      {
+        settings: Type.Enum(['current', 'stale', 'unknown']),
+        version: Type.Enum(['current', 'outdated', 'unknown']),
+        problem: nullable(Type.String()),
+      },
+      { description: 'Whether its agent uses the current settings and version; null: it never reported' },
+    ),
+  ),
   leases: Type.Array(NodeLease, { description: 'DHCP leases of its interfaces, newest first' }),
 });
 

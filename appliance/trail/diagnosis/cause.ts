@@ -16,6 +16,10 @@ export type Confidence = (typeof CONFIDENCES)[number];
 export const SOURCES = ['machine', 'console', 'bmc', 'appliance', 'node', 'network', 'operator'] as const;
 export type Source = (typeof SOURCES)[number];
 
+/** Who can remedy a cause: the people of the network, of the machine and its firmware, of the system on the node, of this appliance, or who decides. */
+export const OWNERS = ['network', 'machine', 'node', 'appliance', 'operator'] as const;
+export type Owner = (typeof OWNERS)[number];
+
 export interface Evidence {
   readonly at: Instant | null;
   readonly source: Source;
@@ -35,6 +39,8 @@ export interface Finding {
 export interface Cause {
   /** Stable. */
   readonly id: string;
+  /** Left out: the owner of its table (`owned`). */
+  readonly owner?: Owner;
   /** The stages in which a machine stops for this cause; `any` also without work. */
   readonly stages: readonly Stage[] | 'any';
   /**
@@ -52,6 +58,10 @@ export interface Cause {
   /** How to see that the next step worked; left out: the stage after `current` begins. */
   readonly verify?: string;
 }
+
+/** The causes of a table, with their owner where they name none. */
+export const owned = (owner: Owner, causes: readonly Cause[]): readonly Cause[] =>
+  causes.map((cause) => ({ owner, ...cause }));
 
 export const later = (one: Seen | null, other: Seen | null): boolean =>
   one !== null && (other === null || one.at >= other.at);

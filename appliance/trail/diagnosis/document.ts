@@ -4,6 +4,9 @@ import type { ConsoleSignature } from '../../domain/console/signature.ts';
 import { CONSOLE_SIGNATURES } from '../../domain/console/signatures.ts';
 import { CAUSES } from '../diagnose.ts';
 import { type Cause, durationText } from './cause.ts';
+import { AGENT_CAUSES } from './causes/agent-causes.ts';
+import { NODE_CAUSES } from './causes/node-causes.ts';
+import { NODE_SYSTEM_CAUSES } from './causes/node-system-causes.ts';
 import { FALLBACK_CAUSES } from './causes/power-causes.ts';
 import { STAGES, type Stage } from './stages.ts';
 
@@ -61,10 +64,11 @@ const stageRow = ([stage, { until, allowed, atLeast }]: readonly [string, (typeo
 
 const causeRow =
   (tested: DocumentedFaults) =>
-  ({ id, stages, looksFor, reason, nextStep }: Cause): string =>
+  ({ id, owner = 'operator', stages, looksFor, reason, nextStep }: Cause): string =>
     row(
       `\`${id}\``,
       stages === 'any' ? 'any' : stages.join(', '),
+      owner,
       ...[cell(reason), cell(looksFor), cell(nextStep), testsOf(id, tested)],
     );
 
@@ -89,6 +93,24 @@ function testsOf(cause: string, { faults, notInjected }: DocumentedFaults): stri
 /** A bar would end the cell, `<name>` would be read as HTML; values of the finding are shown as italic words. */
 const cell = (text: string): string =>
   text.replace(/[|<>]/g, (character) => `\\${character}`).replace(/\{([a-z_]+)\}/g, (_, name: string) => `*${name}*`);
+
+const SYMPTOMS_BEGIN = '<!-- symptoms -->';
+const SYMPTOMS_END = '<!-- /symptoms -->';
+
+/** A runbook with its table of symptoms written again: the causes on the side of an enrolled node. */
+export function withSymptoms(runbook: string): string {
+  const ids = new Set([...AGENT_CAUSES, ...NODE_CAUSES, ...NODE_SYSTEM_CAUSES].map(({ id }) => id));
+  const rows = CAUSES.filter(({ id }) => ids.has(id)).map(
+    ({ id, owner = 'operator', looksFor, reason, nextStep, verify }) =>
+      row(cell(reason), owner, cell(looksFor), cell(nextStep), cell(verify ?? ''), `\`${id}\``),
+  );
+  const table = [head('symptom', 'owner', 'check', 'remedy', 'verify', 'cause'), ...rows].join('\n');
+  const [before, rest] = runbook.split(SYMPTOMS_BEGIN);
+  const after = rest?.split(SYMPTOMS_END)[1];
+  if (before === undefined || after === undefined)
+    throw new Error(`the runbook has no ${SYMPTOMS_BEGIN} … ${SYMPTOMS_END}`);
+  return `${before}${SYMPTOMS_BEGIN}\n${table}\n${SYMPTOMS_END}${after}`;
+}
 
 const CONSOLE_HEAD = `
 ## Lines on the serial console
@@ -121,7 +143,7 @@ export const diagnosisDocument = (tested: DocumentedFaults): string =>
   [
     HEAD + Object.entries(STAGES).map(stageRow).join('\n'),
     `\n## Causes\n\nWords in italics are filled in; *again* are the commands that start the work again in the state of the node. Where the machine\ndoes not go on by itself after the next step, these commands are added to it. The last column names the [faults](#faults) that the cause explains.\n`,
-    head('cause', 'stages', 'reason', 'evidence', 'next step', 'fault tests'),
+    head('cause', 'stages', 'owner', 'reason', 'evidence', 'next step', 'fault tests'),
     ...[...CAUSES.filter(({ id }) => !id.startsWith('screen-')), ...FALLBACK_CAUSES].map(causeRow(tested)),
     CONSOLE_HEAD,
     head('signature', 'printed by', 'severity', 'meaning', 'next step', 'source', 'fault tests'),

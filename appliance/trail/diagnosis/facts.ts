@@ -28,6 +28,14 @@ export interface NodeFacts {
   /** How far its clock is ahead. */
   readonly clockOffset: Instant | null;
   readonly system: NodeSystem | null;
+  /** What its agent uses, and should use. Recordings of earlier versions have none. */
+  readonly agent?: {
+    readonly settings: 'current' | 'stale' | 'unknown';
+    readonly updated: 'current' | 'outdated' | 'unknown';
+    readonly apiUrl: string | null;
+    readonly wantedUrl: string | null;
+    readonly problem: string | null;
+  };
 }
 
 /** Another machine that has something to do with this one. */

@@ -1,13 +1,14 @@
 // Orders the causes that were found: the most specific one that explains where the machine stopped comes first.
 
 import { again, installAgain, needsStart } from './again.ts';
-import { type Cause, CONFIDENCES, type Evidence, type Finding, filled } from './cause.ts';
+import { type Cause, CONFIDENCES, type Evidence, type Finding, filled, type Owner } from './cause.ts';
 import type { Signs } from './signs.ts';
 import { STAGE_ORDER, STAGES } from './stages.ts';
 
 export interface RankedCause {
   /** Stable. */
   readonly id: string;
+  readonly owner: Owner;
   readonly reason: string;
   readonly confidence: Finding['confidence'];
   /** It explains why the machine stopped in its current stage. */
@@ -54,6 +55,7 @@ function rendered({ cause, finding, explains: does }: Candidate, signs: Signs): 
   const text = (template: string): string => filled(filled(template, values), values);
   return {
     id: cause.id,
+    owner: cause.owner ?? 'operator',
     reason: text(cause.reason),
     confidence: finding.confidence,
     explains: does,

@@ -31,6 +31,7 @@ export const NODE_CAUSES: readonly Cause[] = [
   },
   {
     id: 'authority-unknown',
+    owner: 'appliance',
     stages: 'any',
     specificity: 3,
     looksFor: 'TLS handshakes that the node ends because it does not know our authority',
@@ -38,11 +39,12 @@ export const NODE_CAUSES: readonly Cause[] = [
     reason:
       '{node} reaches the node API but does not know its authority: its files are of another appliance, or of a retired authority',
     nextStep:
-      'Issue a new bundle and install it on the node (coldiron token reissue {node}), or install the node again.',
+      'Give the node the current authorities: coldiron agent recover {node}, and run the command on the node. Or install it again.',
     verify: 'coldiron nodes show {node} shows its health as online.',
   },
   {
     id: 'node-handshake-failed',
+    owner: 'network',
     stages: 'any',
     specificity: 2,
     looksFor: 'TLS handshakes with the node API that fail for another reason',
@@ -63,19 +65,21 @@ export const NODE_CAUSES: readonly Cause[] = [
   },
   {
     id: 'enrollment-refused',
-    stages: ['first-boot'],
+    owner: 'operator',
+    stages: 'any',
     specificity: 3,
     looksFor: 'requests of the node that the node API refused',
     assess: (signs) => {
       const refused = sinceExpected(signs, 'node-api.refused');
-      return refused && awaitsNode(signs)
+      return refused && awaitsNode(signs) && /\/(?:enroll|recover)$/.test(refused.data.path)
         ? found('certain', seen(refused, `${refused.data.path} was refused: ${refused.data.words}`, 'node'), {
             words: refused.data.words,
           })
         : null;
     },
     reason: '{node} tries to enroll and is refused: {words}',
-    nextStep: 'Issue a new token: coldiron token reissue {node}. If the machine was replaced, install it again.',
+    nextStep:
+      'Issue a new token: coldiron agent recover {node} if its agent is installed, else coldiron token reissue {node}. If the machine was replaced, install it again.',
     verify: 'coldiron nodes show {node} shows the state active.',
   },
   {
@@ -94,7 +98,7 @@ export const NODE_CAUSES: readonly Cause[] = [
         : null,
     reason: '{node} stopped sending heartbeats: it is off, it lost its network connection, or its agent stopped',
     nextStep:
-      'Check its power (coldiron power {node} status) and its screen (coldiron console {node} --last). On the node: journalctl -u coldiron-node-agent',
+      'Check its power (coldiron power {node} status), its screen (coldiron console {node} --last) and the last lines of its agent (coldiron agent logs {node}). On the node: journalctl -u coldiron-node-agent. Without its env file, its certificate or its key: coldiron agent recover {node}',
     verify: 'coldiron nodes show {node} shows its health as online.',
   },
   {
