@@ -18,7 +18,15 @@ const FAILURES = [
 function stateOf(n: number): LifecycleState {
   const states: Readonly<Record<number, LifecycleState>> = {
     ...{ 2: 'deploying', 3: 'failed', 5: 'commissioning', 7: 'discovered', 9: 'ready', 11: 'registered' },
-    ...{ 13: 'enrolling', 17: 'ready', 19: 'releasing', 23: 'draining', 27: 'rescue', 29: 'retired', 31: 'quarantined' },
+    ...{
+      13: 'enrolling',
+      17: 'ready',
+      19: 'releasing',
+      23: 'draining',
+      27: 'rescue',
+      29: 'retired',
+      31: 'quarantined',
+    },
   };
   return states[n % 40] ?? (n < 40 && n % 4 === 0 ? 'ready' : 'active');
 }

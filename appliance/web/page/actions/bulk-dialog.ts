@@ -3,11 +3,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { html } from '../html.ts';
+import type { Row } from '../live/row.ts';
 import { icon } from '../parts/icon.ts';
 import { StateMark } from '../parts/state-mark.ts';
 import { closeDialog, openDialog } from '../shell/dialog.ts';
 import { capital, plural } from '../text.ts';
-import type { Row } from '../live/row.ts';
 import { type Outcome, onMany } from './on-many.ts';
 
 export interface BulkAction {
@@ -33,41 +33,57 @@ function BulkForm({ action, rows }: { action: BulkAction; rows: readonly Row[] }
   const [note, setNote] = useState('');
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome> | null>(null);
   const [over, setOver] = useState(false);
-  const refused = new Map(rows.flatMap((row) => {
-    const reason = action.refusal(row);
-    return reason === null ? [] : [[row.hostname, reason] as const];
-  }));
+  const refused = new Map(
+    rows.flatMap((row) => {
+      const reason = action.refusal(row);
+      return reason === null ? [] : [[row.hostname, reason] as const];
+    }),
+  );
   const willing = rows.filter(({ hostname }) => !refused.has(hostname));
-  const phrase = willing.length === 1 ? (willing[0]?.hostname ?? '') : `${action.label.toLowerCase()} ${willing.length}`;
+  const phrase =
+    willing.length === 1 ? (willing[0]?.hostname ?? '') : `${action.label.toLowerCase()} ${willing.length}`;
   const ready = willing.length > 0 && outcomes === null && (action.destroys === null || typed.trim() === phrase);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (!ready) return;
-    await onMany(willing.map(({ hostname }) => hostname), (node, key) => action.run(node, note.trim(), key), setOutcomes);
+    await onMany(
+      willing.map(({ hostname }) => hostname),
+      (node, key) => action.run(node, note.trim(), key),
+      setOutcomes,
+    );
     setOver(true);
   };
   return html`<form onSubmit=${submit}>
     <p>${action.explains}</p>
     ${action.destroys !== null && html`<p class="warning-text">${icon('warning')}This ${action.destroys}.</p>`}
     <${Preview} rows=${rows} refused=${refused} outcomes=${outcomes} />
-    ${outcomes === null && willing.length > 0 && html`
-      ${action.destroys !== null && html`<label class="field">
+    ${
+      outcomes === null &&
+      willing.length > 0 &&
+      html`
+      ${
+        action.destroys !== null &&
+        html`<label class="field">
         <span>Type <strong class="typed">${phrase}</strong> to confirm</span>
         <input autofocus autocomplete="off" autocapitalize="off" spellcheck=${false} value=${typed}
           onInput=${(event: InputEvent) => setTyped((event.target as HTMLInputElement).value)} />
-      </label>`}
+      </label>`
+      }
       <label class="field">
         <span>Reason, for the record (optional)</span>
         <input maxlength="500" value=${note}
           onInput=${(event: InputEvent) => setNote((event.target as HTMLInputElement).value)} />
-      </label>`}
+      </label>`
+    }
     <footer>
-      ${over
-        ? html`<${Result} outcomes=${outcomes} /><button type="button" class="primary" onClick=${closeDialog}>Close</button>`
-        : html`<button type="button" onClick=${closeDialog}>Back</button>
+      ${
+        over
+          ? html`<${Result} outcomes=${outcomes} /><button type="button" class="primary" onClick=${closeDialog}>Close</button>`
+          : html`<button type="button" onClick=${closeDialog}>Back</button>
             <button type="submit" class=${action.destroys ? 'danger primary' : 'primary'} disabled=${!ready}>
               ${outcomes === null ? `${action.label} ${machines(willing.length)}` : 'Working …'}
-            </button>`}
+            </button>`
+      }
     </footer>
   </form>`;
 }

@@ -84,13 +84,20 @@ export function ActionBar(): VNode | null {
       kind=""
       align="left"
       items=${[
-        ...POWER_ACTIONS.map((action): MenuItem => ({
-          label: POWER_WORDS[action],
-          disabled: mayDo('tech') ? null : 'Needs the role tech',
-          run: () => open(powerAction(action)),
-        })),
+        ...POWER_ACTIONS.map(
+          (action): MenuItem => ({
+            label: POWER_WORDS[action],
+            disabled: mayDo('tech') ? null : 'Needs the role tech',
+            run: () => open(powerAction(action)),
+          }),
+        ),
         null,
-        { label: 'Identify', note: 'Light on for two minutes', disabled: mayDo('tech') ? null : 'Needs the role tech', run: () => open(identifyAction()) },
+        {
+          label: 'Identify',
+          note: 'Light on for two minutes',
+          disabled: mayDo('tech') ? null : 'Needs the role tech',
+          run: () => open(identifyAction()),
+        },
       ]}
     />
     <${Menu} label="More" name="More commands for the selected nodes" kind="" align="left" items=${others.map(commandItem)} />

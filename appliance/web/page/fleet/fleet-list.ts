@@ -11,7 +11,7 @@ import { navigate, pathTo, setQuery } from '../router.ts';
 import { plural } from '../text.ts';
 import { FleetRow } from './fleet-row.ts';
 import { selection, setSelection, toggle } from './selection.ts';
-import { type Arrangement, arrange, isMoved, type Item, type Sort, type View } from './view.ts';
+import { type Arrangement, arrange, type Item, isMoved, type Sort, type View } from './view.ts';
 import { scrollFor, virtualWindow } from './virtual-window.ts';
 
 /** Above this size, arranging again while rows stream in would cost frames: the reader asks for it. */
@@ -140,10 +140,12 @@ export function FleetList({ view }: { view: View }): VNode {
   const shown = virtualWindow(items.length, height, scroll.top, scroll.height);
   const chosen = selection.value;
   return html`<div class="fleet-list">
-    ${moved.size > 0 &&
-    html`<button type="button" class="changed" onClick=${again}>
+    ${
+      moved.size > 0 &&
+      html`<button type="button" class="changed" onClick=${again}>
       ${icon('refresh')}${plural(moved.size, 'row')} changed, sort again
-    </button>`}
+    </button>`
+    }
     <div
       class="fleet-grid"
       ref=${grid}
@@ -218,11 +220,13 @@ function Head({ view, items }: { view: View; items: readonly Item[] }): VNode {
     ${COLUMNS.map(({ id, label, sort }) => {
       const direction = sort !== view.sort ? undefined : view.descending ? 'descending' : 'ascending';
       return html`<div role="columnheader" class=${`cell-${id}`} aria-sort=${direction} key=${id}>
-        ${sort === undefined
-          ? label
-          : html`<button type="button" onClick=${() => sortBy(sort)}>
+        ${
+          sort === undefined
+            ? label
+            : html`<button type="button" onClick=${() => sortBy(sort)}>
               ${label}${direction && html`<span class=${direction}>${icon('chevron')}</span>`}
-            </button>`}
+            </button>`
+        }
       </div>`;
     })}
   </div>`;

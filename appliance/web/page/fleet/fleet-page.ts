@@ -51,15 +51,19 @@ export function FleetPage(): VNode {
 function Filters({ view, sites }: { view: View; sites: readonly string[] }): VNode {
   const onChange = (name: string) => (event: Event) => setQuery({ [name]: (event.target as HTMLSelectElement).value });
   return html`<div class="filters">
-    ${view.filter !== '' &&
-    html`<button type="button" class="chip" onClick=${() => setQuery({ q: null })}>
+    ${
+      view.filter !== '' &&
+      html`<button type="button" class="chip" onClick=${() => setQuery({ q: null })}>
       ${view.filter}${icon('cross')}<span class="for-reader">Remove the filter</span>
-    </button>`}
-    ${(sites.length > 1 || view.site !== null) &&
-    html`<select aria-label="Site" value=${view.site ?? ''} onChange=${onChange('site')}>
+    </button>`
+    }
+    ${
+      (sites.length > 1 || view.site !== null) &&
+      html`<select aria-label="Site" value=${view.site ?? ''} onChange=${onChange('site')}>
       <option value="">All sites</option>
       ${sites.map((site) => html`<option value=${site} key=${site}>${site}</option>`)}
-    </select>`}
+    </select>`
+    }
     <select aria-label="Groups" value=${view.group} onChange=${(event: Event) => {
       const { value } = event.target as HTMLSelectElement;
       setQuery({ group: value === 'none' ? null : value });
@@ -78,7 +82,8 @@ function Content({ view }: { view: View }): VNode {
     <//>`;
   }
   // The list keeps its order while rows change, so an empty view is judged by the rows themselves.
-  const isEmpty = fleet.counts[view.tab] === 0 || (view.filter !== '' && arrange(fleet.entries.values(), view).items.length === 0);
+  const isEmpty =
+    fleet.counts[view.tab] === 0 || (view.filter !== '' && arrange(fleet.entries.values(), view).items.length === 0);
   if (isEmpty && view.filter === '' && view.site === null) return html`<${NothingHere} tab=${view.tab} />`;
   if (isEmpty) {
     return html`<${Empty} title="No node matches">

@@ -21,9 +21,7 @@ interface FleetRowProps {
 export class FleetRow extends Component<FleetRowProps> {
   override shouldComponentUpdate(next: FleetRowProps): boolean {
     const { entry, index, selected, current } = this.props;
-    return (
-      next.entry !== entry || next.index !== index || next.selected !== selected || next.current !== current
-    );
+    return next.entry !== entry || next.index !== index || next.selected !== selected || next.current !== current;
   }
 
   override render({ entry: { row }, index, selected, current }: FleetRowProps): VNode {

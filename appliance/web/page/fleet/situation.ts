@@ -4,12 +4,7 @@ import { attentionReason, type Row } from '../live/row.ts';
 import { capital, words } from '../text.ts';
 
 /** "It waits for an operator to deploy it." → "waits for an operator to deploy it" */
-const shortened = (sentence: string): string =>
-  sentence
-    .split('. ', 1)
-    .join('')
-    .replace(/^It /, '')
-    .replace(/\.$/, '');
+const shortened = (sentence: string): string => sentence.split('. ', 1).join('').replace(/^It /, '').replace(/\.$/, '');
 
 const CABLES: Readonly<Record<NonNullable<Row['cabling']>['verdict'], string>> = {
   'as-declared': 'cable as declared',

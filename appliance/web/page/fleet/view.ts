@@ -155,7 +155,11 @@ export function arrange(entries: Iterable<Entry>, view: View): Arrangement {
   found.sort((a, b) => (a.key < b.key ? -turn : a.key > b.key ? turn : 0));
   const keys = new Map(found.map(({ key, group, hostname }) => [hostname, `${group}\t${key}`]));
   if (view.group === 'none') return { items: found.map(({ hostname }) => ({ kind: 'row', hostname })), keys };
-  const groups = [...Map.groupBy(found, ({ group }) => group)].map(([name, rows]) => ({ name, rows, key: naturalKey(name) }));
+  const groups = [...Map.groupBy(found, ({ group }) => group)].map(([name, rows]) => ({
+    name,
+    rows,
+    key: naturalKey(name),
+  }));
   groups.sort((a, b) => (a.key < b.key ? -1 : 1));
   const items = groups.flatMap(({ name, rows }): Item[] => [
     { kind: 'group', name, count: rows.length },
