@@ -27,6 +27,8 @@ export type App = FastifyInstance<
 
 export const MEBIBYTE = 1024 * 1024;
 
+const SECRET_HEADERS = ['authorization', 'cookie'].flatMap((name) => [`req.headers.${name}`, `headers.${name}`]);
+
 export interface AppEdge {
   readonly logger: FastifyBaseLogger;
   readonly newId: () => string;
@@ -56,8 +58,7 @@ export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: 
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     // Headers are not logged; if that changes, the token is still redacted.
-    childLoggerFactory: (parent, bindings, options) =>
-      parent.child(bindings, { ...options, redact: ['req.headers.authorization', 'headers.authorization'] }),
+    childLoggerFactory: (parent, bindings, options) => parent.child(bindings, { ...options, redact: SECRET_HEADERS }),
     genReqId: (request) => saneCorrelationId(request.headers['x-correlation-id']) ?? newId(),
     bodyLimit: MEBIBYTE,
     return503OnClosing: false,

@@ -14,7 +14,7 @@ const PACKAGES = join(APPLIANCE, '../node_modules');
 const FIRST_MODULE = 'web/page/main.ts';
 const STYLES = 'web/page/styles';
 /** What a module of the page may import, apart from the page: data without dependencies. */
-const SHARED_FOLDERS = ['web/page/', 'contract/', 'domain/'];
+const SHARED_FOLDERS = ['web/page/', 'contract/', 'domain/', 'machines/transitions.ts'];
 
 export interface PageFile {
   readonly type: string;

@@ -37,9 +37,9 @@ export class Failure extends Error {
   }
 }
 
-let whenSignedOut: (failure: Failure) => void = () => {};
-/** Called when the appliance does not know the caller any more. */
-export const onSignedOut = (listener: (failure: Failure) => void): void => {
+let whenSignedOut: (failure: Failure, askedAt: number) => void = () => {};
+/** Called when the appliance does not know the caller any more, with the time of the request (`performance.now`). */
+export const onSignedOut = (listener: typeof whenSignedOut): void => {
   whenSignedOut = listener;
 };
 
@@ -62,6 +62,7 @@ export async function call<Id extends OperationId>(
   input: Input<Id>,
   options: Options = {},
 ): Promise<Answer<Id>> {
+  const askedAt = performance.now();
   const { method, write } = OPERATIONS[id];
   const { body } = input as { body?: unknown };
   const answer = await request(urlOf(id, input), {
@@ -79,7 +80,7 @@ export async function call<Id extends OperationId>(
   const content: unknown = await answer.json().catch(() => null);
   if (answer.ok || id === 'getHealth') return content as Answer<Id>;
   const failure = failureOf(answer, content);
-  if (failure.code === 'unauthenticated' && id !== 'signIn') whenSignedOut(failure);
+  if (failure.code === 'unauthenticated' && id !== 'signIn') whenSignedOut(failure, askedAt);
   throw failure;
 }
 

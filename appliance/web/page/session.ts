@@ -21,7 +21,11 @@ export const session = signal<SignedIn>({ state: 'unknown' });
 export const mayDo = (needed: Role): boolean =>
   session.value.state === 'in' && mayActAs(session.value.who.role, needed);
 
+/** Answers to earlier requests say nothing about this session. */
+let signedInAt = 0;
+
 function signedIn(who: Who): void {
+  signedInAt = performance.now();
   session.value = { state: 'in', who };
   followFleet();
 }
@@ -60,7 +64,8 @@ export async function signOut(): Promise<void> {
 }
 
 export function startSession(): void {
-  onSignedOut((failure) => {
+  onSignedOut((failure, askedAt) => {
+    if (askedAt < signedInAt) return;
     const was = session.peek();
     session.value = { state: 'out', reason: was.state === 'in' ? failure.message : null };
     stopFollowing();

@@ -60,7 +60,7 @@ export function Menu({ label, name, items, align = 'right', kind = 'quiet' }: Me
       class=${kind}
       aria-haspopup="menu"
       aria-expanded=${open ? 'true' : 'false'}
-      aria-label=${name}
+      aria-label=${typeof label === 'string' ? undefined : name}
       onClick=${() => setOpen(!open)}
     >
       ${label}${icon('chevron')}

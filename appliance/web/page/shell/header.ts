@@ -19,7 +19,7 @@ export function Header(): VNode {
   const entries = offered();
   const more = entries.filter(({ where }) => where === 'more');
   return html`<header class="bar">
-    <a class="brand" href="/">${icon('anvil', 'solid')}<span>Coldiron</span></a>
+    <a class="brand" href="/" aria-label="Coldiron: the fleet">${icon('anvil', 'solid')}<span>Coldiron</span></a>
     <nav class="pages" aria-label="Pages">
       ${entries
         .filter(({ where }) => where !== 'more')
@@ -128,7 +128,7 @@ function UserMenu(): VNode | null {
   const { actor, role } = who.who;
   const name = actor.replace(/^\w+:/, '');
   return html`<${Menu}
-    name="Your account and settings"
+    name=${`${name}: account and settings`}
     label=${html`${icon('user')}<span class="user-name">${name}</span>`}
     items=${[
       { label: `Signed in as ${name}`, note: `role ${role}`, disabled: `role ${role}` },
