@@ -51,5 +51,6 @@ async function checkToken(store: Pick<Store, 'token'>, header: string, clock: Cl
   // Only a caller with the secret learns that the token was revoked or has expired.
   if (found.token.revokedAt !== null) return unknown(`the token ${found.token.name} was revoked`);
   if (!isUsable(found.token, clock.now())) return unknown(`the token ${found.token.name} has expired`);
-  return { known: true, caller: { actor: `token:${found.token.name}`, role: found.token.role } };
+  const { name, role } = found.token;
+  return { known: true, caller: { actor: `${role === 'agent' ? 'agent' : 'token'}:${name}`, role } };
 }

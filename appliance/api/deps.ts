@@ -15,6 +15,7 @@ import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import type { Onboardings } from '../onboarding/onboardings.ts';
+import type { Proposals } from '../proposals/proposals.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
 import type { RunTimes } from '../trail/run-times.ts';
@@ -65,5 +66,6 @@ export interface ManagementDeps extends AppEdge {
   readonly accessKeys: AccessKeys;
   readonly allocations: Allocations;
   readonly sudoPolicies: SudoPolicies;
+  readonly proposals: Pick<Proposals, 'propose' | 'find' | 'list' | 'last' | 'approve' | 'reject' | 'settle'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

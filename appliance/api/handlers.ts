@@ -10,6 +10,7 @@ import { exportHandlers } from './handlers/exports.ts';
 import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
+import { proposalHandlers } from './handlers/proposals.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
 import { siteHandlers } from './handlers/site.ts';
 
@@ -25,4 +26,5 @@ export const HANDLERS: Handlers = {
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,
+  ...proposalHandlers,
 };

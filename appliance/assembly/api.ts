@@ -2,12 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { buildManagementApi } from '../api/app.ts';
+import { buildManagementApi, type Mount } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
+import { VERSION } from '../api/diagnosis/version.ts';
+import { openProposals } from '../api/open-proposals.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
+import { DAY, HOUR, SECOND } from '../domain/instant.ts';
+import { mountMcp } from '../mcp/mount.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
+import { repeat } from '../net/repeat.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -34,15 +39,26 @@ export type ApiDeps = Pick<
   | 'runTimes'
 >;
 
+/** What a crash interrupted continues within this time. */
+const SWEEP_PROPOSALS_EVERY = 2 * SECOND;
+
 export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const base = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const proposals = openProposals(base);
+  const shared = { ...base, proposals };
+  stops.add(repeat(SWEEP_PROPOSALS_EVERY, () => proposals.sweep(), logger));
+  stops.add(repeat(HOUR, () => store.trimProposals(clock.now() - config.retentionDays * DAY), logger));
+  const mount: Mount = (app, handlerDeps) => mountMcp(app, handlerDeps, VERSION);
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
-  const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
+  const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) }, mount);
   stops.add(await listenOnSocket(local, socket));
-  const management = await buildManagementApi({ ...shared, authenticate: bearerAuthenticator(store, clock), tls });
+  const management = await buildManagementApi(
+    { ...shared, authenticate: bearerAuthenticator(store, clock), tls },
+    mount,
+  );
   const { address, stop } = await listenOnTcp(management, config.listen.management);
   stops.add(stop);
   return [

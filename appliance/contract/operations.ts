@@ -8,6 +8,7 @@ import { BMC_OPERATIONS } from './operations/bmc.ts';
 import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
 import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
+import { PROPOSAL_OPERATIONS } from './operations/proposals.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
 
 const TABLE = {
@@ -18,6 +19,7 @@ const TABLE = {
   ...EXPORT_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...ALLOCATION_OPERATIONS,
+  ...PROPOSAL_OPERATIONS,
   ...SITE_OPERATIONS,
 };
 

@@ -52,6 +52,11 @@ export const ERRORS = {
     exit: 5,
     hint: 'Check its state (coldiron nodes show NODE): only a retired node can be removed.',
   },
+  approval_required: {
+    status: 409,
+    exit: 5,
+    hint: 'Let people approve the named proposal (coldiron proposals show ID), then repeat the request; nothing was changed.',
+  },
   version_conflict: { status: 409, exit: 5, hint: 'It was changed in the meantime; read it again.' },
   request_in_progress: {
     status: 409,

@@ -21,6 +21,7 @@ import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine, MachineId, MachineSpec } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
+import type { Proposal } from '../domain/proposal.ts';
 import type { ApiToken, TokenId } from '../domain/token.ts';
 import type { AccessStore } from './access-store.ts';
 import type { AllocationStore } from './allocation-store.ts';
@@ -29,6 +30,7 @@ import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from '
 import type { EnrollmentStore } from './enrollment-store.ts';
 import type { ExportStore } from './export-store.ts';
 import type { OnboardingStore } from './onboarding-store.ts';
+import type { ProposalStore } from './proposal-store.ts';
 import type { RenderingStore } from './rendering-store.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SessionStore } from './session-store.ts';
@@ -52,6 +54,8 @@ export interface InventoryWrites {
   }[];
   /** Their rows stay in state `removed`; their names, MACs and addresses are freed, and their identity is revoked. */
   readonly removeMachines: readonly { id: MachineId; version: number; lifecycle: Lifecycle }[];
+  /** Approved proposals that this write carries out, as they are afterwards. */
+  readonly proposals?: readonly Proposal[];
   readonly events: readonly NewEvent[];
   readonly audit: readonly NewAuditEntry[];
 }
@@ -80,7 +84,8 @@ export interface Store
     RenderingStore,
     RequestStore,
     TaskStore,
-    OnboardingStore {
+    OnboardingStore,
+    ProposalStore {
   /** One consistent snapshot. Cost grows with the number of machines. */
   inventory(): Promise<Inventory>;
   /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */

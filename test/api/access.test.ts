@@ -133,6 +133,12 @@ operator POST /key-sets/:set/rollback
 viewer GET /site-key-sets
 admin PUT /sites/:site/key-set
 admin POST /sites/:site/key-set/rollback
+viewer GET /proposals
+viewer GET /proposals/:proposal
+agent POST /proposals
+tech POST /proposals/:proposal/approve
+tech POST /proposals/:proposal/reject
+operator POST /skus/:sku/rollback
 `
   .trim()
   .split('\n');

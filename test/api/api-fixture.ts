@@ -15,6 +15,7 @@ import { buildManagementApi } from '../../appliance/api/app.ts';
 import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
+import { openProposals } from '../../appliance/api/open-proposals.ts';
 import { RequestLedger } from '../../appliance/api/request-ledger.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
@@ -260,7 +261,7 @@ export async function openApi({
     policy: (run) => policyFor(fleet, run),
   });
   await runner.start();
-  const real: ManagementDeps = {
+  const real: Omit<ManagementDeps, 'proposals'> = {
     bmc,
     work,
     onboardings: new Onboardings({
@@ -309,7 +310,8 @@ export async function openApi({
     bootPort: 8080,
     logger,
   };
-  const app = await buildManagementApi({ ...real, ...deps(real) });
+  const whole = { ...real, proposals: openProposals(real) };
+  const app = await buildManagementApi({ ...whole, ...deps(whole) });
   return {
     app,
     store,

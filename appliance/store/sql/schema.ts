@@ -9,6 +9,7 @@ import type { CatalogueKind } from '../../domain/inventory.ts';
 import type { LeaseState } from '../../domain/lease.ts';
 import type { Health, LifecycleState } from '../../domain/lifecycle.ts';
 import type { OnboardingState } from '../../domain/onboarding.ts';
+import type { ProposalState } from '../../domain/proposal.ts';
 import type { SessionEnd, SessionMode } from '../../domain/session.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Role } from '../../domain/token.ts';
@@ -70,6 +71,7 @@ export interface Database {
   export_cursors: ExportCursor;
   dead_letters: DeadLetterTable;
   onboardings: OnboardingTable;
+  proposals: ProposalTable;
 }
 
 /**
@@ -364,5 +366,20 @@ export interface OnboardingTable {
   open_bmc: string | null;
   version: number;
   /** The `Onboarding` as JSON. */
+  record: string;
+}
+
+export interface ProposalTable {
+  id: string;
+  /** Order of creation. */
+  seq: number;
+  state: ProposalState;
+  subject: string;
+  proposed_by: string;
+  ended_at: Instant | null;
+  /** The key of the proposal while it is open. */
+  open_key: string | null;
+  version: number;
+  /** The `Proposal` as JSON. */
   record: string;
 }

@@ -19,6 +19,7 @@ import { readChanges, readInventory, writeInventory } from './inventory.ts';
 import { readLeases, upsertLeases } from './leases.ts';
 import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
 import { onboardingVerbs } from './onboardings.ts';
+import { proposalVerbs } from './proposals.ts';
 import { renderingVerbs } from './renderings.ts';
 import { requestVerbs } from './requests.ts';
 import type { Database } from './schema.ts';
@@ -72,6 +73,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...onboardingVerbs(db),
     ...accessVerbs(db),
     ...allocationVerbs(db),
+    ...proposalVerbs(db),
 
     close,
   };

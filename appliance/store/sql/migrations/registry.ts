@@ -14,6 +14,7 @@ import { exportTables } from './0013-exports.ts';
 import { onboardingTable } from './0014-onboardings.ts';
 import { accessVersions } from './0015-access-versions.ts';
 import { allocationTables } from './0016-allocations.ts';
+import { proposalTable } from './0018-proposals.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   onboardingTable,
   accessVersions,
   allocationTables,
+  proposalTable,
 ];
