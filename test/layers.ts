@@ -73,9 +73,18 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'inventory',
     holds: 'files → checked declaration → plan; the fleet in memory',
-    imports: ['domain', 'documents', 'files', 'inventory', 'store/store', 'store/change', 'boot/client-facts'],
+    imports: [
+      ...['domain', 'documents', 'files', 'inventory', 'proposals', 'store/store', 'store/change'],
+      'boot/client-facts',
+    ],
     packages: ['typebox'],
     node: ['node:fs', 'node:path', 'node:crypto'],
+  },
+  {
+    at: 'proposals',
+    holds: 'changes that wait for the approval of people ([mcp.md](mcp.md), [skus.md](skus.md))',
+    imports: ['domain', 'proposals', 'store/proposal-store'],
+    node: ['node:crypto'],
   },
   {
     at: 'config',
@@ -240,8 +249,16 @@ export const LAYERS: readonly Layer[] = [
         'store/web-session-store',
       ],
       'onboarding/onboardings',
+      'proposals',
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
+    node: ['*'],
+  },
+  {
+    at: 'mcp',
+    holds: 'the tools for agents, over the Model Context Protocol ([mcp.md](mcp.md))',
+    imports: ['domain', 'contract', 'api', 'mcp', 'store/store'],
+    packages: ['fastify', 'typebox', '@modelcontextprotocol/server'],
     node: ['*'],
   },
   {

@@ -5,13 +5,17 @@ import { COMPONENTS } from '../contract/schemas/components.ts';
 import { guardRoutes } from './access.ts';
 import { type App, createApp } from './base-app.ts';
 import type { ManagementDeps } from './deps.ts';
+import type { HandlerDeps } from './handler.ts';
 import { OPEN_API } from './open-api-options.ts';
 import { operationRoutes } from './operation-routes.ts';
 
 import { acceptStreams } from './streams.ts';
 import { acceptUpgrades, wantsUpgrade } from './upgrade.ts';
 
-export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
+/** Routes that are not operations of the table. */
+export type Mount = (app: App, deps: HandlerDeps) => void;
+
+export async function buildManagementApi(deps: ManagementDeps, mount: Mount = () => {}): Promise<App> {
   const app = createApp({ ...deps, upgrades: wantsUpgrade });
   const upgrades = acceptUpgrades(app);
   guardRoutes(app, deps.authenticate);
@@ -19,7 +23,9 @@ export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
   for (const { schema } of COMPONENTS) app.addSchema(schema);
 
   const streams = acceptStreams(app);
-  operationRoutes(app, { deps: { ...deps, describe: () => app.swagger() }, upgrades, streams });
+  const handlerDeps = { ...deps, describe: () => app.swagger() };
+  operationRoutes(app, { deps: handlerDeps, upgrades, streams });
+  mount(app, handlerDeps);
   deps.furtherRoutes?.(app);
   await app.ready();
   return app;

@@ -4,7 +4,7 @@ import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
 import { parseObjectName } from '../domain/names.ts';
 import { shown } from '../domain/parsed.ts';
-import { type ApplyReport, applyInventory } from '../inventory/apply.ts';
+import { type ApplyReport, type ApplyStore, applyInventory } from '../inventory/apply.ts';
 import { type ApplyMode, checkInventory } from '../inventory/check.ts';
 import { type RawSource, RESERVED_SOURCES } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
@@ -39,13 +39,13 @@ export async function applyDocuments(
 }
 
 /** Plans only from this declared revision; the store rejects the write when the revision has changed. */
-const onRevision = (store: Edge['store'], expected: number): Pick<Edge['store'], 'inventory' | 'writeInventory'> => ({
+const onRevision = (store: Edge['store'], expected: number): ApplyStore => ({
+  ...store,
   inventory: async () => {
     const inventory = await store.inventory();
     if (inventory.declaredRevision === expected) return inventory;
     throw await inventoryConflict({ store }, inventory.declaredRevision, [expected]);
   },
-  writeInventory: (writes) => store.writeInventory(writes),
 });
 
 export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [

@@ -71,5 +71,7 @@ async function checkSecret(
   // Only a caller with the secret learns that the token was revoked or has expired.
   if (found.token.revokedAt !== null) return unknown(`the token ${found.token.name} was revoked`);
   if (!isUsable(found.token, clock.now())) return unknown(`the token ${found.token.name} has expired`);
-  return { known: true, caller: { actor: `token:${found.token.name}`, role: found.token.role, token: id } };
+  const { name, role } = found.token;
+  const actor = `${role === 'agent' ? 'agent' : 'token'}:${name}` as const;
+  return { known: true, caller: { actor, role, token: id } };
 }

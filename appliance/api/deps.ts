@@ -15,6 +15,7 @@ import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import type { Onboardings } from '../onboarding/onboardings.ts';
+import type { Proposals } from '../proposals/proposals.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
 import type { RunTimes } from '../trail/run-times.ts';
@@ -78,5 +79,6 @@ export interface ManagementDeps extends AppEdge {
   readonly sudoPolicies: SudoPolicies;
   /** One for all listeners of the process. */
   readonly live: LiveFeed;
+  readonly proposals: Pick<Proposals, 'propose' | 'find' | 'list' | 'last' | 'approve' | 'reject' | 'settle'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

@@ -12,6 +12,7 @@ import { liveHandlers } from './handlers/live.ts';
 import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
+import { proposalHandlers } from './handlers/proposals.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
 import { signInHandlers } from './handlers/sign-in.ts';
 import { siteHandlers } from './handlers/site.ts';
@@ -31,4 +32,5 @@ export const HANDLERS: Handlers = {
   ...accessHandlers,
   ...allocationHandlers,
   ...agentHandlers,
+  ...proposalHandlers,
 };

@@ -31,6 +31,7 @@ export async function generateOpenApi(): Promise<object> {
     accessKeys: untouched('keys'),
     allocations: untouched('allocations'),
     sudoPolicies: untouched('policies'),
+    proposals: untouched('proposals'),
     enrollment: untouched('enrollment'),
     renderings: untouched('renderings'),
     exports: untouched('exports'),

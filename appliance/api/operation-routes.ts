@@ -1,20 +1,17 @@
 // Registers a route for each row of the operation table: role, schema, If-Match, Idempotency-Key, confirmation, call, ETag.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Operation, pathsOf } from '../contract/operation.ts';
+import { pathsOf } from '../contract/operation.ts';
 import { OPERATION_IDS, OPERATIONS, type OperationId } from '../contract/operations.ts';
 import { WIRE, type Wire } from '../contract/wire.ts';
-import { ColdironError } from '../domain/errors.ts';
 import type { Json, Origin } from '../domain/event.ts';
 import { mayActAs } from '../domain/token.ts';
-import type { CommandId } from '../store/change.ts';
 import { originOf } from './access.ts';
 import type { App } from './base-app.ts';
-import { findNode } from './find-node.ts';
-import { type Call, type Handler, type HandlerDeps, RawAnswer } from './handler.ts';
-import { HANDLERS } from './handlers.ts';
-import { etagOf, expectedVersion } from './preconditions.ts';
-import { commandIdOf, fingerprintOf, idempotencyKeyOf } from './request-ledger.ts';
+import { type HandlerDeps, RawAnswer } from './handler.ts';
+import { type AnyCall, handle, performOnce } from './perform.ts';
+import { etagOf } from './preconditions.ts';
+import { idempotencyKeyOf } from './request-ledger.ts';
 import type { Streams } from './streams.ts';
 import type { Upgrades } from './upgrade.ts';
 
@@ -84,23 +81,10 @@ async function writeOnce(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { deps } = routes;
-  const operation = OPERATIONS[id];
-  const origin = operation.access === 'public' ? readOrigin(request) : originOf(request);
+  const origin = OPERATIONS[id].access === 'public' ? readOrigin(request) : originOf(request);
+  const call = callOf(routes, request, reply, origin);
   const key = idempotencyKeyOf(request.headers['idempotency-key']);
-  const write = (commandId?: string) =>
-    carryOut(deps, operation, id, callOf(routes, request, reply, { ...origin, commandId }));
-  if (key === null) return write();
-  const commandId = commandIdOf(origin.actor, key);
-  const { answer, replayed } = await deps.requests.once(
-    {
-      commandId,
-      fingerprint: fingerprintOf(key, fingerprinted(request)),
-      operation: id,
-      repeatable: operation.write?.idempotent ?? false,
-      secretAnswer: operation.write?.secretAnswer ?? false,
-    },
-    async () => (await write(commandId)) as Json,
-  );
+  const { answer, replayed } = await performOnce(deps, id, call, key, () => fingerprinted(request));
   if (replayed) reply.header('idempotent-replayed', 'true');
   return answer;
 }
@@ -111,28 +95,6 @@ const fingerprinted = ({ method, url, headers, body }: FastifyRequest): Json => 
   headers['if-match'] ?? null,
   (body ?? null) as Json,
 ];
-
-type AnyCall = Call<OperationId>;
-
-async function carryOut(deps: HandlerDeps, operation: Operation, id: OperationId, call: AnyCall): Promise<unknown> {
-  const node = (call.params as { node?: string } | undefined)?.node;
-  // A command that was already committed has changed the version that its caller read.
-  const { commandId } = call.origin;
-  const isCommitted = commandId !== undefined && (await deps.store.command(commandId as CommandId)) !== null;
-  const version = isCommitted ? undefined : await expectedVersion(deps, operation, call.ifMatch, node);
-  if (operation.write?.destroys) {
-    const { spec } = await findNode(deps, node ?? '');
-    if ((call.body as { confirm?: string }).confirm !== spec.hostname) {
-      throw new ColdironError('invalid_request', `confirm: must be the node's host name, ${spec.hostname}`);
-    }
-  }
-  const origin = { ...call.origin, ...(version !== undefined && { expectedVersion: version }) };
-  return handle(deps, id, { ...call, origin });
-}
-
-/** The row's schema has validated the handler's input type. */
-const handle = async (deps: HandlerDeps, id: OperationId, call: AnyCall): Promise<unknown> =>
-  (HANDLERS[id] as unknown as Handler<OperationId>)(deps, call);
 
 const readOrigin = (request: FastifyRequest): Origin =>
   request.caller === null ? { actor: 'anonymous', correlationId: request.id } : originOf(request);

@@ -39,6 +39,10 @@ export async function expectedVersion(
   return nodeVersion(edge, versions, node ?? '');
 }
 
+/** Throws `version_conflict`, which lists the changes, unless the node has this version. */
+export const requireNodeVersion = async (edge: Edge, version: number, node: string): Promise<void> =>
+  void (await nodeVersion(edge, [version], node));
+
 async function nodeVersion(
   edge: Edge,
   versions: readonly number[] | null,

@@ -24,6 +24,13 @@ export interface Connection {
   call<T>(method: Method, path: string, sent: Sent): Promise<T>;
   /** The connection, after the appliance has switched it to that protocol (RFC 9110 §7.8). */
   upgrade(path: string, query: Query, protocol: string): Promise<Duplex>;
+  /** Posts JSON and returns the answer as it arrives, whatever its status. */
+  post(
+    path: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage>;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -94,6 +101,7 @@ interface Appliance {
 const connectionTo = (appliance: Appliance): Connection => ({
   call: (method, path, sent) => call(appliance, method, path, sent),
   upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
+  post: (path, body, headers, signal) => post(appliance, urlOf(appliance, path), { body, headers, signal }),
 });
 
 function token(options: ConnectionOptions): string {
@@ -178,6 +186,22 @@ async function upgrade(appliance: Appliance, url: URL, protocol: string): Promis
   request.on('error', (error) => reject(unreachable(error, placeOf(appliance))));
   request.end();
   return promise;
+}
+
+async function post(
+  appliance: Appliance,
+  url: URL,
+  { body, headers, signal }: { body: string; headers: Readonly<Record<string, string>>; signal: AbortSignal },
+): Promise<http.IncomingMessage> {
+  const json = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+  const request = await requestTo(appliance, url, { method: 'POST', signal, headers: { ...json, ...headers } });
+  request.end(body);
+  try {
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+    return answer;
+  } catch (error) {
+    throw unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
+  }
 }
 
 function refusal(status: number, body: string): ColdironError {

@@ -13,6 +13,7 @@ import { addExportCommands } from './export-commands.ts';
 import { addNodeCommands } from './node-commands.ts';
 import { addNodeReads } from './node-reads.ts';
 import { addOnboardingCommands } from './onboarding-commands.ts';
+import { addProposalCommands } from './proposal-commands.ts';
 import { addRackCommands } from './rack.ts';
 import { filtering, NODES, selecting, selectingToRead } from './selection-options.ts';
 
@@ -236,11 +237,16 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
 
   const skus = program
     .command('skus')
-    .summary('list the SKU catalogue')
+    .summary('list the SKU catalogue, and roll a change back')
     .description('SKUs: kinds of hardware that nodes refer to. They are declared in inventory files.');
   connected(skus.command('list'))
     .description('Lists SKUs with owner, regions and the hardware that their machines have at least.')
     .action(async (options) => (await import('./skus.ts')).listSkus(options));
+  connected(skus.command('rollback'))
+    .description('Proposes to restore the version that a SKU had before its last approved change.')
+    .argument('<sku>', 'its name')
+    .action(async (sku, options) => (await import('./proposals.ts')).rollBackSku(sku, options));
+  addProposalCommands(program, connected);
   addAccessCommands(program, connected);
 
   const leases = program.command('leases').summary('list DHCP leases').description('Lists DHCP leases.');

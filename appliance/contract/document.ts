@@ -9,7 +9,7 @@ const INTRODUCTION = `# The management API
 <!-- Generated from appliance/contract/operations.ts by \`npm run docs\`. -->
 
 The whole description is the OpenAPI document: [appliance/api/openapi.json](../appliance/api/openapi.json), also served at
-\`GET /api/v1/openapi.json\`. Each role includes the rights of the roles before it: viewer, tech, operator, admin.
+\`GET /api/v1/openapi.json\`. Each role includes the rights of the roles before it: viewer, agent, tech, operator, admin.
 
 **Idempotency-Key.** Every write takes one (1 to 255 visible ASCII characters). The same key, caller and request within 24 hours
 gets the answer of the first, with \`Idempotent-Replayed: true\`, and is not executed again. The same key with another request is

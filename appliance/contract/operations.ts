@@ -10,6 +10,7 @@ import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
 import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
 import { SIGN_IN_OPERATIONS } from './operations/sign-in.ts';
+import { PROPOSAL_OPERATIONS } from './operations/proposals.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
 
 const TABLE = {
@@ -21,6 +22,7 @@ const TABLE = {
   ...ACCESS_OPERATIONS,
   ...ALLOCATION_OPERATIONS,
   ...AGENT_OPERATIONS,
+  ...PROPOSAL_OPERATIONS,
   ...SITE_OPERATIONS,
   ...SIGN_IN_OPERATIONS,
 };

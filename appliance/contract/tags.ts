@@ -12,6 +12,7 @@ export const TAGS = {
   enrollment: 'Bootstrap bundles, certificates and the certificate authority.',
   access: 'SSH keys of people, key sets, and the default key sets of sites.',
   allocations: 'Allocations: which user has which node.',
+  proposals: 'Proposals: changes that wait for the approval of people.',
   tasks: 'Signed tasks for enrolled nodes.',
   export: 'Receivers of events: webhooks, Loki, syslog; and the events that they refused.',
   tokens: 'API tokens, and signing in to the web page.',

@@ -85,6 +85,15 @@ import {
   OnboardingNote,
   OnboardingReference,
 } from './schemas/onboarding.ts';
+import {
+  ApprovalBody,
+  NewProposal,
+  Proposal,
+  ProposalFilter,
+  ProposalReference,
+  RejectionBody,
+  SkuReference,
+} from './schemas/proposal.ts';
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
 import { SignInBody, SignInCode, WhoAmI } from './schemas/sign-in.ts';
@@ -237,6 +246,13 @@ export const WIRE = {
   releaseAllocation: { params: AllocationReference, answer: refTo(Allocation) },
   cleanUpAllocation: { params: AllocationReference, body: CleanUpBody, answer: refTo(Allocation) },
   setAllocationKeySet: { params: AllocationReference, body: AllocationKeySetBody, answer: refTo(Allocation) },
+
+  listProposals: { query: ProposalFilter, answer: listOf('proposals', refTo(Proposal)) },
+  getProposal: { params: ProposalReference, answer: refTo(Proposal) },
+  proposeOperation: { body: NewProposal, answer: refTo(Proposal) },
+  approveProposal: { params: ProposalReference, body: ApprovalBody, answer: refTo(Proposal) },
+  rejectProposal: { params: ProposalReference, body: RejectionBody, answer: refTo(Proposal) },
+  rollBackSku: { params: SkuReference, answer: refTo(Proposal) },
 
   applyInventory: { body: InventoryApply, answer: ApplyAnswer },
   listSites: { answer: listOf('sites', refTo(Site)) },

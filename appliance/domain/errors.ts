@@ -57,6 +57,11 @@ export const ERRORS = {
     exit: 5,
     hint: 'Only a retired node can be removed: coldiron retire NODE',
   },
+  approval_required: {
+    status: 409,
+    exit: 5,
+    hint: 'Let people approve the named proposal (coldiron proposals show ID), then repeat the request; nothing was changed.',
+  },
   version_conflict: { status: 409, exit: 5, hint: 'It was changed in the meantime; read it again.' },
   request_in_progress: {
     status: 409,

@@ -7,7 +7,7 @@ import type { MachineId } from './machine.ts';
 /** JSON values: no undefined, no functions, no cycles. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** `token:<name>`, `local:<user>`, `appliance`, `machine:<hostname>`: who did it. */
+/** `token:<name>`, `agent:<name>`, `local:<user>`, `appliance`, `machine:<hostname>`: who did it. */
 export type Actor = string;
 
 /** Who asked for a write, and the id that ties its events, audit entries and logs together. */

@@ -3,11 +3,14 @@
 import type { Instant } from './instant.ts';
 import { type Branded, type Parsed, parsed, unparsable } from './parsed.ts';
 
-export const ROLES = ['viewer', 'tech', 'operator', 'admin', 'node'] as const;
+export const ROLES = ['viewer', 'agent', 'tech', 'operator', 'admin', 'node'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Each role includes the rights of the lower ones. `node` is separate: it is for nodes, not for people. */
-const RANK: Readonly<Record<Role, number>> = { node: 0, viewer: 1, tech: 2, operator: 3, admin: 4 };
+/**
+ * Each role includes the rights of the lower ones. `node` is separate: it is for nodes, not for people. `agent` is for software: it reads
+ * what a viewer reads, uses the tools of the MCP server, and what it would destroy it can only propose.
+ */
+const RANK: Readonly<Record<Role, number>> = { node: 0, viewer: 1, agent: 2, tech: 3, operator: 4, admin: 5 };
 
 export const mayActAs = (held: Role, needed: Role): boolean =>
   held === needed || (held !== 'node' && needed !== 'node' && RANK[held] >= RANK[needed]);

@@ -3,10 +3,11 @@
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Inventory, ObjectChange } from '../domain/inventory.ts';
-import type { Store } from '../store/store.ts';
+import type { InventoryWrites, Store } from '../store/store.ts';
 import type { ApplyMode, DeclaredSource } from './check.ts';
 import { inventoryAfter } from './inventory-after.ts';
 import { planApply } from './plan.ts';
+import { type ApprovalStore, withApprovals } from './sku-approvals.ts';
 
 export interface ApplyRequest {
   readonly sources: readonly DeclaredSource[];
@@ -16,7 +17,12 @@ export interface ApplyRequest {
   readonly correlationId: string | null;
   /** The inventory that the caller has just read. The store is read again only after a version conflict. */
   readonly held?: Inventory;
+  /** Approves the plan in another way than by the proposals of an apply: the approved proposal that this apply carries out. */
+  readonly approve?: (held: Inventory, writes: InventoryWrites) => InventoryWrites;
 }
+
+/** What an apply needs of the store. */
+export type ApplyStore = Pick<Store, 'inventory' | 'writeInventory'> & ApprovalStore;
 
 export interface ApplyReport {
   readonly dryRun: boolean;
@@ -30,7 +36,7 @@ export interface ApplyReport {
 const MAX_ATTEMPTS = 5;
 
 export async function applyInventory(
-  store: Pick<Store, 'inventory' | 'writeInventory'>,
+  store: ApplyStore,
   request: ApplyRequest,
   deps: { now(): Instant; newId(): string },
 ): Promise<ApplyReport> {
@@ -46,9 +52,9 @@ export async function applyInventory(
 }
 
 async function applyOnce(
-  store: Pick<Store, 'writeInventory'>,
+  store: ApplyStore,
   held: Inventory,
-  { sources, mode, dryRun, actor, correlationId }: ApplyRequest,
+  { sources, mode, dryRun, actor, correlationId, approve }: ApplyRequest,
   deps: { now(): Instant; newId(): string },
 ): Promise<ApplyReport> {
   const { revision, declaredRevision } = held;
@@ -64,5 +70,6 @@ async function applyOnce(
     throw new ColdironError(refusal, 'the inventory cannot be applied; nothing was changed', lines);
   }
   if (!writes) return { dryRun, revision, declaredRevision, changes };
-  return { dryRun, ...(await store.writeInventory(writes)), changes };
+  const allowed = approve ? approve(held, writes) : await withApprovals(store, held, writes, by);
+  return { dryRun, ...(await store.writeInventory(allowed)), changes };
 }

@@ -72,7 +72,7 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
 function impactOf(sku: string, nodes: readonly MachineSpec[]): string | null {
   const users = nodes.flatMap((node) => (node.sku === sku ? [node.hostname] : []));
   if (users.length === 0) return null;
-  return `${users.length === 1 ? '1 node is' : `${users.length} nodes are`} of this SKU: ${listed(users)}`;
+  return `${users.length === 1 ? '1 node is' : `${users.length} nodes are`} of this SKU, so two people approve it: ${listed(users)}`;
 }
 
 /** The users of each object, among the objects that remain. */

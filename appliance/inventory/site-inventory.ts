@@ -13,7 +13,7 @@ import type { Instant } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { replaceFile } from '../files/whole-files.ts';
 import type { Store } from '../store/store.ts';
-import { applyInventory } from './apply.ts';
+import { type ApplyStore, applyInventory } from './apply.ts';
 import { checkInventory } from './check.ts';
 import { type RawSource, readInventoryFiles } from './read-files.ts';
 
@@ -37,7 +37,7 @@ interface SiteInventory {
  * last valid inventory remains in use. Only a first start fails.
  */
 export async function applySiteInventory(
-  store: Pick<Store, 'inventory' | 'writeInventory' | 'appendEvents'>,
+  store: ApplyStore & Pick<Store, 'appendEvents'>,
   held: Inventory,
   site: SiteInventory,
   { now, newId, logger }: SiteInventoryDeps,

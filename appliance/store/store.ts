@@ -21,6 +21,7 @@ import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine, MachineId, MachineSpec } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
+import type { Proposal } from '../domain/proposal.ts';
 import type { ApiToken, TokenId } from '../domain/token.ts';
 import type { AccessStore } from './access-store.ts';
 import type { AgentLogStore } from './agent-log-store.ts';
@@ -30,6 +31,7 @@ import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from '
 import type { EnrollmentStore } from './enrollment-store.ts';
 import type { ExportStore } from './export-store.ts';
 import type { OnboardingStore } from './onboarding-store.ts';
+import type { ProposalStore } from './proposal-store.ts';
 import type { RenderingStore } from './rendering-store.ts';
 import type { RequestStore } from './request-store.ts';
 import type { SessionStore } from './session-store.ts';
@@ -54,6 +56,8 @@ export interface InventoryWrites {
   }[];
   /** Their rows stay in state `removed`; their names, MACs and addresses are freed, and their identity is revoked. */
   readonly removeMachines: readonly { id: MachineId; version: number; lifecycle: Lifecycle }[];
+  /** Approved proposals that this write carries out, as they are afterwards. */
+  readonly proposals?: readonly Proposal[];
   readonly events: readonly NewEvent[];
   readonly audit: readonly NewAuditEntry[];
 }
@@ -86,7 +90,8 @@ export interface Store
     RequestStore,
     TaskStore,
     OnboardingStore,
-    WebSessionStore {
+    WebSessionStore,
+    ProposalStore {
   /** One consistent snapshot. Cost grows with the number of machines. */
   inventory(): Promise<Inventory>;
   /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */

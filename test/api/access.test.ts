@@ -156,6 +156,12 @@ operator POST /nodes/:node/agent/update
 viewer GET /nodes/:node/agent/logs
 operator POST /nodes/:node/tasks/:task/resume
 operator POST /nodes/:node/tasks/:task/abandon
+viewer GET /proposals
+viewer GET /proposals/:proposal
+agent POST /proposals
+tech POST /proposals/:proposal/approve
+tech POST /proposals/:proposal/reject
+operator POST /skus/:sku/rollback
 `
   .trim()
   .split('\n');

@@ -17,6 +17,7 @@ import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
 import { LiveFeed } from '../../appliance/api/live/live-feed.ts';
+import { openProposals } from '../../appliance/api/open-proposals.ts';
 import { RequestLedger } from '../../appliance/api/request-ledger.ts';
 import { OneTimeCodes } from '../../appliance/api/sign-in/one-time-codes.ts';
 import { SignIn } from '../../appliance/api/sign-in/sign-in.ts';
@@ -273,7 +274,7 @@ export async function openApi({
     ...{ store, fleet, now: clock.now, setTimer: systemClock.setTimer, log: logger },
     breathe: () => setImmediate(),
   });
-  const real: ManagementDeps = {
+  const real: Omit<ManagementDeps, 'proposals'> = {
     bmc,
     work,
     onboardings: new Onboardings({
@@ -325,7 +326,8 @@ export async function openApi({
     live,
     logger,
   };
-  const app = await buildManagementApi({ ...real, ...deps(real) });
+  const whole = { ...real, proposals: openProposals(real) };
+  const app = await buildManagementApi({ ...whole, ...deps(whole) });
   return {
     app,
     store,

@@ -105,10 +105,10 @@ describe('applying an inventory', () => {
   });
 
   it('propagates a store failure unchanged', async () => {
-    const broken = {
+    const broken = Object.assign(new MemoryStore(), {
       inventory: () => Promise.reject(new ColdironError('store_unavailable', 'disk gone')),
       writeInventory: () => Promise.reject(new Error('must not be called')),
-    };
+    });
     const error = await failure(applyInventory(broken, request({ lab: rackDocument() }), edge()));
     expect(error.code).toBe('store_unavailable');
   });

@@ -169,7 +169,11 @@ describe('planning an apply', () => {
     });
     const skus = noteworthy(plan(held(), { lab: changed }).changes);
     expect(skus).toEqual([
-      ['changed sku small', expect.stringContaining('owner'), '2 nodes are of this SKU: a1, a2'],
+      [
+        'changed sku small',
+        expect.stringContaining('owner'),
+        '2 nodes are of this SKU, so two people approve it: a1, a2',
+      ],
       ['changed sku arm', expect.stringContaining('owner')],
       ['changed sku gone', expect.stringContaining('owner')],
     ]);

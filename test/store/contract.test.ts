@@ -19,6 +19,7 @@ import { inventoryConflictsContract } from './contract/inventory-conflicts.ts';
 import { leasesContract } from './contract/leases.ts';
 import { lifecycleContract } from './contract/lifecycle.ts';
 import { onboardingsContract } from './contract/onboardings.ts';
+import { proposalsContract } from './contract/proposals.ts';
 import { renderingsContract } from './contract/renderings.ts';
 import { requestsContract } from './contract/requests.ts';
 import { sessionsContract } from './contract/sessions.ts';
@@ -50,6 +51,7 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('SSH keys and key sets', () => accessContract(engine));
   describe('tasks', () => tasksContract(engine));
   describe('onboarding runs', () => onboardingsContract(engine));
+  describe('proposals', () => proposalsContract(engine));
   describe('audit', () => auditContract(engine));
   describe('a tampered audit chain', () => auditTamperingContract(engine));
 });

@@ -15,7 +15,7 @@ export const SITE_OPERATIONS = {
     access: 'admin',
     tag: 'inventory',
     summary: 'Apply inventory sources, all or nothing; dry_run only plans',
-    errors: ['invalid_inventory', 'conflict', 'node_in_use'],
+    errors: ['invalid_inventory', 'conflict', 'node_in_use', 'approval_required'],
     etag: 'declared_revision',
     // 100,000 nodes are about 45 MiB of JSON.
     bodyLimit: 128 * MEBIBYTE,

@@ -12,6 +12,7 @@ import { NamedInventoryDocument } from './inventory.ts';
 import { Node } from './node.ts';
 import { NodeFacts, NodeSession } from './node-work.ts';
 import { Onboarding } from './onboarding.ts';
+import { Proposal } from './proposal.ts';
 import { ErrorCodes, ErrorEnvelope } from './shared.ts';
 import { Task } from './task.ts';
 import { Token } from './token.ts';
@@ -36,6 +37,7 @@ export const COMPONENTS = [
   NodeSession,
   Onboarding,
   Profile,
+  Proposal,
   Quirk,
   Receiver,
   Site,

@@ -23,7 +23,8 @@ export type Producer =
   | 'self-check'
   | 'node-api'
   | 'export'
-  | 'onboarding';
+  | 'onboarding'
+  | 'proposals';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;

@@ -17,6 +17,7 @@ import { MACHINE_EVENTS } from './machine-events.ts';
 import { MEDIUM_EVENTS } from './medium-events.ts';
 import { NODE_API_EVENTS } from './node-api-events.ts';
 import { ONBOARDING_EVENTS } from './onboarding-events.ts';
+import { PROPOSAL_EVENTS } from './proposal-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
@@ -39,6 +40,7 @@ export const EVENT_TABLE = {
   ...ACCESS_EVENTS,
   ...ALLOCATION_EVENTS,
   ...AGENT_EVENTS,
+  ...PROPOSAL_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;

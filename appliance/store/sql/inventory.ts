@@ -11,6 +11,7 @@ import { dropClaims, takeClaims } from './claims.ts';
 import { advance, readCounters, setCounter } from './counters.ts';
 import { insertEvents } from './events.ts';
 import { lifecycleColumns, refusedWrite, selectMachines, specColumns, toMachine } from './machines.ts';
+import { replaceProposal } from './proposals.ts';
 import type { Reader, Writer } from './transaction.ts';
 import { freeRemoved, writeLifecycle } from './transition.ts';
 
@@ -81,6 +82,7 @@ export async function writeInventory(
     await setCounter(trx, 'catalogue', revision);
   }
   await writeMachines(trx, writes, revision);
+  await oneByOne(writes.proposals ?? [], (proposal) => replaceProposal(trx, proposal));
   const events = await insertEvents(trx, writes.events);
   await insertAudit(trx, writes.audit);
   return { revision, declaredRevision: declared, events };

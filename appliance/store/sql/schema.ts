@@ -9,6 +9,7 @@ import type { CatalogueKind } from '../../domain/inventory.ts';
 import type { LeaseState } from '../../domain/lease.ts';
 import type { Health, LifecycleState } from '../../domain/lifecycle.ts';
 import type { OnboardingState } from '../../domain/onboarding.ts';
+import type { ProposalState } from '../../domain/proposal.ts';
 import type { SessionEnd, SessionMode } from '../../domain/session.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Role } from '../../domain/token.ts';
@@ -72,6 +73,7 @@ export interface Database {
   dead_letters: DeadLetterTable;
   onboardings: OnboardingTable;
   agent_logs: AgentLogTable;
+  proposals: ProposalTable;
 }
 
 /**
@@ -391,5 +393,20 @@ export interface OnboardingTable {
   correlation_id: string | null;
   version: number;
   /** The `Onboarding` as JSON. */
+  record: string;
+}
+
+export interface ProposalTable {
+  id: string;
+  /** Order of creation. */
+  seq: number;
+  state: ProposalState;
+  subject: string;
+  proposed_by: string;
+  ended_at: Instant | null;
+  /** The key of the proposal while it is open. */
+  open_key: string | null;
+  version: number;
+  /** The `Proposal` as JSON. */
   record: string;
 }

@@ -20,6 +20,7 @@ import { readChanges, readInventory, writeInventory } from './inventory.ts';
 import { readLeases, upsertLeases } from './leases.ts';
 import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
 import { onboardingVerbs } from './onboardings.ts';
+import { proposalVerbs } from './proposals.ts';
 import { renderingVerbs } from './renderings.ts';
 import { requestVerbs } from './requests.ts';
 import type { Database } from './schema.ts';
@@ -76,6 +77,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...agentLogVerbs(db),
     ...allocationVerbs(db),
     ...webSessionVerbs(db),
+    ...proposalVerbs(db),
 
     close,
   };

@@ -17,6 +17,7 @@ import { allocationTables } from './0016-allocations.ts';
 import { webSessions } from './0017-web-sessions.ts';
 import { agentLogs } from './0018-agent-logs.ts';
 import { onboardingLabels } from './0019-onboarding-labels.ts';
+import { proposalTable } from './0020-proposals.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   webSessions,
   agentLogs,
   onboardingLabels,
+  proposalTable,
 ];

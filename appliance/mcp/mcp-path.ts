@@ -1,0 +1,2 @@
+/** Where the management listener serves MCP. */
+export const MCP_PATH = '/mcp';
