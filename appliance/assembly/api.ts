@@ -31,6 +31,7 @@ export type ApiDeps = Pick<
   | 'bmc'
   | 'exports'
   | 'onboardings'
+  | 'maas'
   | 'runTimes'
 >;
 

@@ -53,6 +53,8 @@ export interface BundleRequest {
   readonly reissue: boolean;
   /** Starts the enrollment of the machine in the same commit as the token. */
   readonly startsEnrollment?: boolean;
+  /** How long that enrollment may take: another system installs the machine first. */
+  readonly minutes?: number;
   readonly origin: Origin;
 }
 
@@ -111,7 +113,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
 
   return {
     issue: async (request) => {
-      const { machine, reissue, startsEnrollment = false } = request;
+      const { machine, reissue, startsEnrollment = false, minutes } = request;
       const { token, bundle, problems } = await draft(request);
       if (problems.length > 0) {
         throw new ColdironError('invalid_bundle', `the bundle of ${machine.spec.hostname} has problems`, problems);
@@ -129,7 +131,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
           const { code, message } = alreadyIssued(machine, replaced);
           return refused(code, message);
         }
-        return bundleIssued(current, { token, replaced, origin, startsEnrollment }, context);
+        return bundleIssued(current, { token, replaced, origin, startsEnrollment, minutes }, context);
       };
       const executed = await commands.execute(command, decide);
       if (executed.outcome === 'refused') throw refusalError(executed.refusal);

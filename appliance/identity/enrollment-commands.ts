@@ -13,18 +13,22 @@ export interface BundleInput {
   /** The open token that the new one replaces. */
   readonly replaced: EnrollmentToken | null;
   readonly startsEnrollment: boolean;
+  /** How long the node may take; undefined: as long as the state allows. */
+  readonly minutes?: number | undefined;
   readonly origin: Origin;
 }
 
 export function bundleIssued(machine: Machine, bundle: BundleInput, context: CommandContext): Decision {
-  const { token, replaced, origin, startsEnrollment } = bundle;
+  const { token, replaced, origin, startsEnrollment, minutes } = bundle;
   const at = token.createdAt;
   const writes: Write[] = [{ kind: 'issue-token', token, replaces: replaced?.id ?? null }];
   const events = [eventOf('enrollment.bundle_handed_over', machine.id, at, origin, tokenJson(token))];
   const action = replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued';
   const before = replaced === null ? null : tokenJson(replaced);
   const audit = [auditOf(action, `node:${machine.spec.hostname}`, at, origin, tokenJson(token), before)];
-  if (startsEnrollment) return moved(machine, { event: 'enroll', origin, also: { writes, events, audit } }, context);
+  if (startsEnrollment) {
+    return moved(machine, { event: 'enroll', origin, minutes, also: { writes, events, audit } }, context);
+  }
   return { outcome: 'change', change: { ...emptyChange(machine, at), version: null, writes, events, audit } };
 }
 

@@ -23,7 +23,8 @@ export type Producer =
   | 'self-check'
   | 'node-api'
   | 'export'
-  | 'onboarding';
+  | 'onboarding'
+  | 'maas';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;
