@@ -15,6 +15,7 @@ import { isBelow } from './identity/vault/confined-file.ts';
 import { type InlinedScripts, inlineScripts } from './inventory/bootstrap-scripts.ts';
 import type { RawSource } from './inventory/read-files.ts';
 import { INVENTORY_SECTIONS } from './inventory/schema.ts';
+import { MaasDocument, type MaasSettings, readMaasSettings } from './providers/maas/settings.ts';
 
 export interface ListenAddress {
   readonly address: string;
@@ -64,6 +65,8 @@ export interface Config {
   readonly retainedEvents: number;
   /** Who gets the events. */
   readonly receivers: readonly ReceiverSettings[];
+  /** The MAAS that provisions machines of sites whose policy says so; null: there is none. */
+  readonly maas: MaasSettings | null;
   readonly logLevel: string;
   readonly inventoryFiles: readonly string[];
   /** The folder of the operator's templates. */
@@ -142,6 +145,7 @@ const ConfigDocument = Type.Object(
       ),
     ),
     export: Type.Optional(ExportDocument),
+    maas: Type.Optional(MaasDocument),
     log: Type.Optional(
       Type.Object(
         { level: Type.Optional(Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])) },
@@ -179,28 +183,20 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   const templates = await readableFolder('templates', document.templates, folder, report);
   const tpmVendors = await readableFolder('tpm.vendor_authorities', document.tpm?.vendor_authorities, folder, report);
   const receivers = await readReceivers(document.export ?? [], folder, report);
+  const maas = await readMaasSettings(document.maas, { folder, state, environment: process.env }, report);
   const inline = await inlineScripts(read.value, file);
   problems.push(...inline.problems);
   if (problems.length > 0 || !listen) {
     throw new ColdironError('invalid_config', 'the configuration has problems', problems);
   }
   return {
-    file,
-    state,
-    listen,
-    tftp,
+    ...{ file, state, listen, tftp, tls, bmcScan, bmcPasswordFolder, receivers, maas, inventoryFiles, templates },
     enrollment: enrollmentConfig(document.enrollment ?? {}),
-    tls,
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
-    bmcScan,
-    bmcPasswordFolder,
     captureConsoles: document.bmc?.console_capture ?? true,
     retentionDays: document.retention?.event_days ?? 30,
     retainedEvents: document.retention?.events ?? RETAINED_EVENTS,
-    receivers,
     logLevel: document.log?.level ?? 'info',
-    inventoryFiles,
-    templates,
     tpmVendors,
     inline: inlineSource(file, inline),
   };

@@ -54,7 +54,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const api = await openApi(foundation, {
       ...{ enrollment, commands, exports, runTimes, contactAt: nodes.contactAt },
       ...openAllocations(foundation, commands, enrollment),
-      ...{ work: tasks, onboardings: onboarding.onboardings },
+      ...{ work: tasks, onboardings: onboarding.onboardings, maas: onboarding.maas },
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,

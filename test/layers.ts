@@ -89,7 +89,10 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'config',
     holds: 'the site file',
-    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings', 'config'],
+    imports: [
+      ...['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings', 'config'],
+      'providers/maas/settings',
+    ],
     packages: ['typebox', 'js-yaml'],
     node: ['node:fs', 'node:path'],
   },
@@ -189,6 +192,17 @@ export const LAYERS: readonly Layer[] = [
       ...['domain', 'onboarding', 'providers/native', 'provisioning', 'machines/execute', 'inventory/fleet'],
       ...['inventory/ownership', 'store/store', 'bmc/access/bmc-service', 'assets/boot-contract'],
     ],
+  },
+  {
+    at: 'providers/maas',
+    holds: 'an existing MAAS as the provider of onboarding runs ([maas.md](maas.md))',
+    imports: [
+      ...['domain', 'documents', 'onboarding', 'providers/maas', 'providers/native/node-writes', 'inventory/fleet'],
+      ...['machines/commands', 'machines/execute', 'provisioning/node-work', 'render/installers/first-boot'],
+      ...['render/templates', 'identity/vault', 'store/store'],
+    ],
+    packages: ['typebox'],
+    node: ['node:http', 'node:https', 'node:fs', 'node:path'],
   },
   {
     at: 'net',

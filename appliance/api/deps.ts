@@ -39,6 +39,16 @@ export type ProbeResult =
 /** Whether an SSH server answers at that address, seen from the appliance. */
 export type Probe = (host: string, port: number) => Promise<ProbeResult>;
 
+export interface MaasHosts {
+  /** `service_unavailable` when MAAS does not answer, or does not have exactly one such machine. */
+  find(host: string, hostname: string | null): Promise<MaasHost>;
+}
+
+export interface MaasHost {
+  readonly hostname: string;
+  readonly bmcAddress: string;
+}
+
 export interface ManagementDeps extends AppEdge {
   readonly store: Store;
   readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release' | 'rebind'>;
@@ -80,5 +90,7 @@ export interface ManagementDeps extends AppEdge {
   /** One for all listeners of the process. */
   readonly live: LiveFeed;
   readonly proposals: Pick<Proposals, 'propose' | 'find' | 'list' | 'last' | 'approve' | 'reject' | 'settle'>;
+  /** Finds a host in MAAS that is to be onboarded there; null: no MAAS is configured. */
+  readonly maas: MaasHosts | null;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

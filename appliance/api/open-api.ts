@@ -28,6 +28,7 @@ export async function generateOpenApi(): Promise<object> {
     bootContract: untouched('bootContract'),
     work: untouched('work'),
     onboardings: untouched('onboardings'),
+    maas: untouched('maas'),
     accessKeys: untouched('keys'),
     allocations: untouched('allocations'),
     sudoPolicies: untouched('policies'),

@@ -5,11 +5,12 @@ import { parseSshPublicKey, type SshPublicKey } from '../allocations/ssh-public-
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
 import type { Inventory } from '../domain/inventory.ts';
-import { parseIpv4 } from '../domain/ipv4.ts';
+import { type Ipv4, parseIpv4 } from '../domain/ipv4.ts';
 import { lifeIn } from '../domain/lifecycle.ts';
-import { type Machine, type MachineId, type MachineSpec, NODE_DEFAULTS } from '../domain/machine.ts';
+import { type BmcEndpoint, type Machine, type MachineId, type MachineSpec, NODE_DEFAULTS } from '../domain/machine.ts';
 import { type Hostname, type ObjectName, parseDomainName, parseHostname } from '../domain/names.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
+import type { Role } from '../domain/token.ts';
 import type { ManagementDeps, ProbeResult } from './deps.ts';
 
 export interface HostRegistration {
@@ -25,7 +26,14 @@ export interface HostRegistration {
   readonly hostname: string | null;
 }
 
-type Edge = Pick<ManagementDeps, 'store' | 'clock' | 'newId' | 'probe'>;
+type Edge = Pick<ManagementDeps, 'store' | 'clock' | 'newId' | 'probe' | 'maas' | 'onboardings'>;
+
+/** What MAAS and the site add to a request that names neither a BMC nor a profile. */
+interface Prepared {
+  readonly site: ObjectName;
+  readonly profile: ObjectName;
+  readonly bmc: BmcEndpoint;
+}
 
 /** Others may change the inventory while a probe runs; after this many retries the request fails. */
 const ATTEMPTS = 5;
@@ -34,22 +42,20 @@ export async function registerHost(
   edge: Edge,
   registration: HostRegistration,
   by: Origin,
-): Promise<{ machine: Machine; probe: ProbeResult | null }> {
-  const { host, hostname, key } = readRequest(registration);
-  specFor(await edge.store.inventory(), registration, host, hostname, key);
-  if (registration.onboarding === 'maas') {
-    throw new ColdironError(
-      'service_unavailable',
-      'no MAAS is configured on this appliance; the same request with onboarding_mode manual works',
-    );
-  }
+  role: Role | null,
+): Promise<{ machine: Machine; probe: ProbeResult | null; onboarding: string | null }> {
+  const { host, hostname: derived, key } = readRequest(registration);
+  specFor(await edge.store.inventory(), registration, host, derived, key, null);
+  const inMaas = registration.onboarding === 'maas' ? await findInMaas(edge, host, registration.hostname) : null;
+  const hostname = inMaas?.hostname ?? derived;
+  const prepared = inMaas && preparedFor(await edge.store.inventory(), registration.region, inMaas.bmc);
   const probe = registration.probe ? await edge.probe(host, registration.port) : null;
   if (probe?.reached === false) throw new ColdironError('probe_failed', probe.reason);
 
   const id = edge.newId() as MachineId;
   for (let attempt = 1; ; attempt += 1) {
     const inventory = await edge.store.inventory();
-    const spec = specFor(inventory, registration, host, hostname, key);
+    const spec = specFor(inventory, registration, host, hostname, key, prepared);
     try {
       await write(edge, inventory.declaredRevision, { id, spec, key, probe }, by);
       break;
@@ -60,7 +66,43 @@ export async function registerHost(
   }
   const machine = await edge.store.machine(id);
   if (!machine) throw new Error(`node ${id} was written but cannot be read`);
-  return { machine, probe };
+  if (prepared === null) return { machine, probe, onboarding: null };
+  const { site, profile, bmc } = prepared;
+  const fields = { site_id: site, profile_id: profile, sku_id: registration.sku, hostname, ipmi_ip: bmc.address };
+  const run = await edge.onboardings.request(fields, by, role, 'maas');
+  return { machine, probe, onboarding: run.id };
+}
+
+const MANUAL = 'The same request with onboarding_mode manual works.';
+
+async function findInMaas(
+  { maas }: Edge,
+  host: string,
+  name: string | null,
+): Promise<{ hostname: Hostname; bmc: Ipv4 }> {
+  if (maas === null) {
+    const reason = 'no MAAS is configured on this appliance (maas: in the site file)';
+    throw new ColdironError('service_unavailable', reason, [], MANUAL);
+  }
+  const found = await maas.find(host, name);
+  const hostname = parseHostname(name ?? found.hostname);
+  const bmc = parseIpv4(found.bmcAddress);
+  if (hostname.ok && bmc.ok) return { hostname: hostname.value, bmc: bmc.value };
+  throw new ColdironError('service_unavailable', 'MAAS names the machine in a way that cannot be used', [], MANUAL);
+}
+
+/** `service_unavailable`: the onboarding could not go on, so nothing is created. */
+function preparedFor(inventory: Inventory, region: string, address: Ipv4): Prepared {
+  const site = inventory.sites.find(({ name }) => name === siteIn(inventory, region));
+  const profile = site?.onboarding.maasProfile;
+  if (site === undefined || profile === undefined) {
+    const reason = site
+      ? `site ${site.name} does not say which profile MAAS deploys (onboarding.maas.profile)`
+      : `region_code: no single site has the region ${region}, so there is no policy for MAAS`;
+    throw new ColdironError('service_unavailable', reason, [], MANUAL);
+  }
+  const login = { driver: 'ipmi', username: null, passwordFile: null, ...site.onboarding.bmc } as const;
+  return { site: site.name, profile, bmc: { ...login, address } };
 }
 
 /** The name checks that need no catalogue, all at once. */
@@ -93,6 +135,7 @@ function specFor(
   host: string,
   hostname: Hostname,
   key: SshPublicKey,
+  prepared: Prepared | null,
 ): MachineSpec {
   const { region, gpus } = registration;
   const sku = inventory.skus.find(({ name }) => name === registration.sku);
@@ -124,19 +167,18 @@ function specFor(
     hostname,
     site: siteIn(inventory, region),
     sku: sku.name,
-    profile: null,
+    profile: prepared?.profile ?? null,
     cluster: null,
     architecture: sku.architecture,
     uuid: null,
     serial: null,
     interfaces: [],
-    bmc: null,
+    bmc: prepared?.bmc ?? null,
     secureBoot: null,
     gpus,
     region,
     access: { host, port: registration.port, sshUsername: registration.sshUsername, sshPublicKey: key.line },
-    // Requests for MAAS onboarding are rejected before.
-    enrollment: 'manual',
+    enrollment: prepared === null ? 'manual' : 'first-boot',
     labels: {},
   };
 }

@@ -42,6 +42,7 @@ export type ApiDeps = Pick<
   | 'bmc'
   | 'exports'
   | 'onboardings'
+  | 'maas'
   | 'runTimes'
 >;
 

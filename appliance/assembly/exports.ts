@@ -20,8 +20,10 @@ export function openExports(foundation: Foundation): Exports {
         delivery: deliveryTo(settings, { now: clock.now, host: hostname() }),
         store,
         lookUp: (id) => {
-          const spec = fleet.machineEverKnown(id)?.spec;
-          return spec ? { site: spec.site, hostname: spec.hostname } : null;
+          const machine = fleet.machineEverKnown(id);
+          if (machine === null) return null;
+          const { spec, hardware } = machine;
+          return { site: spec.site, hostname: spec.hostname, maasSystemId: hardware.maas?.systemId ?? null };
         },
         now: clock.now,
         random: Math.random,

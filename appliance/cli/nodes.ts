@@ -194,6 +194,7 @@ function printNode(output: Output, node: NodeDetails): void {
   );
   line('erased', node.erasure && erasureWords(node.erasure));
   line('verified', node.erasure && checkWords(node.erasure));
+  line('MAAS', node.maas_system_id);
   line('NOT ERASED', node.not_erased && `since ${node.not_erased.at}: ${printable(node.not_erased.reason)}`);
   for (const nic of node.interfaces) {
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));

@@ -93,6 +93,8 @@ export interface HardwareRecord {
   readonly erasure?: ErasureRecord;
   /** It was released, and its disks keep their data: nothing is deployed to it until they are erased. Absent: not so. */
   readonly unerased?: { readonly at: Instant; readonly reason: string };
+  /** The machine in MAAS that it is. Absent: MAAS does not provision it. */
+  readonly maas?: { readonly systemId: string; readonly since: Instant };
 }
 
 export const NO_HARDWARE: HardwareRecord = { bound: null, refused: null };

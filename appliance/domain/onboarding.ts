@@ -127,6 +127,8 @@ export interface Onboarding {
   /** Failed tries of this action that may succeed later, and when the next one is due. */
   readonly tries: number;
   readonly notBefore: Instant;
+  /** Why it cannot go on now: something does not answer. Null, or absent in old records: nothing is in its way. */
+  readonly delay?: string | null;
   readonly machine: MachineId | null;
   /** The provider's own id of the machine; null: it is not found yet. */
   readonly reference: string | null;
@@ -142,8 +144,43 @@ export interface Onboarding {
   readonly version: number;
 }
 
+/** What provisions the machines of runs: Coldiron itself, or an existing MAAS. */
+export const PROVIDERS = ['native', 'maas'] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** How MAAS erases disks when it releases a machine. */
+export const MAAS_ERASURES = ['none', 'quick', 'secure', 'full'] as const;
+export const MAAS_LAYOUTS = ['flat', 'lvm', 'bcache', 'vmfs6', 'vmfs7', 'custom', 'blank'] as const;
+
+/** What runs through MAAS ask of it. */
+export interface MaasPolicy {
+  readonly enableSsh: boolean;
+  /** MAAS does not write its own account into BMCs while it commissions. */
+  readonly skipBmcConfig: boolean;
+  /** What is deployed, as in `ubuntu/noble`; null: the default of MAAS. */
+  readonly distroSeries: string | null;
+  readonly hweKernel: string | null;
+  /** Null: the layout that commissioning made. */
+  readonly storageLayout: (typeof MAAS_LAYOUTS)[number] | null;
+  readonly erase: (typeof MAAS_ERASURES)[number];
+  /** An erasure that takes longer counts as failed: MAAS has no limit of its own. */
+  readonly eraseMinutes: number;
+}
+
+export const DEFAULT_MAAS_POLICY: MaasPolicy = {
+  enableSsh: true,
+  skipBmcConfig: true,
+  distroSeries: null,
+  hweKernel: null,
+  storageLayout: null,
+  erase: 'quick',
+  eraseMinutes: 120,
+};
+
 /** Keys of `onboarding:` in a site or a profile; those of the profile take precedence. */
 export interface OnboardingSettings {
+  readonly provider?: ProviderName;
+  readonly maas?: Partial<MaasPolicy>;
   readonly adopt?: 'match' | 'never';
   readonly autoClaim?: boolean;
   readonly strictPxe?: boolean;
@@ -161,9 +198,13 @@ export interface SiteOnboarding extends OnboardingSettings {
   readonly bmc?: BmcLogin;
   /** Where operators may name a BMC: the appliance logs in there. Others need the role admin. */
   readonly bmcNetworks?: readonly Prefix[];
+  /** What a host that is registered for MAAS is deployed with: such a request names no profile. */
+  readonly maasProfile?: ObjectName;
 }
 
 export interface OnboardingPolicy {
+  readonly provider: ProviderName;
+  readonly maas: MaasPolicy;
   /** `match`: an existing machine with this host name, BMC address or MAC is used. `never`: only a new one. */
   readonly adopt: 'match' | 'never';
   /** The only machine that appears after the power cycle may be taken although nothing proves that it is the right one. */
@@ -181,6 +222,8 @@ export interface OnboardingPolicy {
 }
 
 export const DEFAULT_ONBOARDING = {
+  provider: 'native',
+  maas: DEFAULT_MAAS_POLICY,
   adopt: 'match',
   autoClaim: false,
   strictPxe: true,
@@ -195,8 +238,9 @@ export const policyOf = (
   site: { readonly onboarding: SiteOnboarding },
   profile: { readonly onboarding: OnboardingSettings; readonly deployMinutes: number },
 ): OnboardingPolicy => {
-  const { bmc: _login, bmcNetworks: _networks, ...ofSite } = site.onboarding;
-  return { ...DEFAULT_ONBOARDING, ...ofSite, ...profile.onboarding, deployMinutes: profile.deployMinutes };
+  const { bmc: _login, bmcNetworks: _networks, maasProfile: _profile, ...ofSite } = site.onboarding;
+  const maas = { ...DEFAULT_MAAS_POLICY, ...ofSite.maas, ...profile.onboarding.maas };
+  return { ...DEFAULT_ONBOARDING, ...ofSite, ...profile.onboarding, maas, deployMinutes: profile.deployMinutes };
 };
 
 export const currentStep = ({ steps }: Pick<Onboarding, 'steps'>): StepRecord | null => steps.at(-1) ?? null;

@@ -31,6 +31,7 @@ export interface ExportMessage {
 export interface ExportedNode {
   readonly site: string | null;
   readonly hostname: string;
+  readonly maasSystemId: string | null;
 }
 
 export type NodeLookup = (id: MachineId) => ExportedNode | null;
@@ -54,7 +55,7 @@ export function messageOf(event: StoredEvent, stream: string, lookUp: NodeLookup
       site_id: node?.site ?? null,
       onboarding_id: onboarding ?? textIn(data, 'onboarding'),
       node_id: machine,
-      maas_system_id: textIn(data, 'maas_system_id'),
+      maas_system_id: textIn(data, 'maas_system_id') ?? node?.maasSystemId ?? null,
       hostname: node?.hostname ?? null,
       correlation_id: correlationId === null ? null : safeText(correlationId),
     },

@@ -54,6 +54,8 @@ export interface BundleRequest {
   readonly startsEnrollment?: boolean;
   /** The form in which the operator gets it to recover a node; null: an ordinary bundle. */
   readonly recovery?: RecoveryForm | null;
+  /** How long that enrollment may take: another system installs the machine first. */
+  readonly minutes?: number;
   readonly origin: Origin;
 }
 
@@ -112,7 +114,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
 
   return {
     issue: async (request) => {
-      const { machine, reissue, startsEnrollment = false, recovery = null } = request;
+      const { machine, reissue, startsEnrollment = false, recovery = null, minutes } = request;
       const { token, bundle, problems } = await draft(request);
       if (problems.length > 0) {
         throw new ColdironError('invalid_bundle', `the bundle of ${machine.spec.hostname} has problems`, problems);
@@ -130,7 +132,7 @@ export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
           const { code, message } = alreadyIssued(machine, replaced);
           return refused(code, message);
         }
-        return bundleIssued(current, { token, replaced, origin, startsEnrollment, recovery }, context);
+        return bundleIssued(current, { token, replaced, origin, startsEnrollment, recovery, minutes }, context);
       };
       const executed = await commands.execute(command, decide);
       if (executed.outcome === 'refused') throw refusalError(executed.refusal);

@@ -15,13 +15,15 @@ export interface BundleInput {
   readonly startsEnrollment: boolean;
   /** How the operator recovers the node with it; null: an ordinary bundle. */
   readonly recovery: RecoveryForm | null;
+  /** How long the node may take; undefined: as long as the state allows. */
+  readonly minutes?: number | undefined;
   readonly origin: Origin;
 }
 
 export type RecoveryForm = 'restart-command' | 'bootstrap-script';
 
 export function bundleIssued(machine: Machine, bundle: BundleInput, context: CommandContext): Decision {
-  const { token, replaced, origin, startsEnrollment, recovery } = bundle;
+  const { token, replaced, origin, startsEnrollment, recovery, minutes } = bundle;
   const at = token.createdAt;
   const writes: Write[] = [{ kind: 'issue-token', token, replaces: replaced?.id ?? null }];
   const events = [eventOf('enrollment.bundle_handed_over', machine.id, at, origin, tokenJson(token))];
@@ -30,7 +32,9 @@ export function bundleIssued(machine: Machine, bundle: BundleInput, context: Com
   const before = replaced === null ? null : tokenJson(replaced);
   const after = { ...tokenJson(token), ...(recovery !== null && { form: recovery }) };
   const audit = [auditOf(action, `node:${machine.spec.hostname}`, at, origin, after, before)];
-  if (startsEnrollment) return moved(machine, { event: 'enroll', origin, also: { writes, events, audit } }, context);
+  if (startsEnrollment) {
+    return moved(machine, { event: 'enroll', origin, minutes, also: { writes, events, audit } }, context);
+  }
   return { outcome: 'change', change: { ...emptyChange(machine, at), version: null, writes, events, audit } };
 }
 

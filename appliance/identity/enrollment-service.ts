@@ -75,6 +75,8 @@ export interface EnrollmentService {
   ): Promise<IssuedBundle>;
   /** The first-boot payload of a machine that enrolls at its first boot, with a new token. */
   firstBootParts(machine: Machine): Promise<BootPart[]>;
+  /** The same for a machine that another system installs: its enrollment starts now, and may take so many minutes. */
+  startFirstBoot(machine: Machine, minutes: number, origin: Origin): Promise<BootPart[]>;
   /** The same as files, for a system that is installed as a whole. */
   installedFiles(machine: Machine): Promise<RenderedFile[]>;
   /** Problems that would prevent such a machine from enrolling. Issues nothing. */
@@ -185,6 +187,16 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     firstBootParts: async (machine) => {
       const origin: Origin = { actor: 'appliance', correlationId: null };
       const { bundle, files } = await bundles.issue({ machine, delivery: 'maas', reissue: true, origin });
+      return [{ name: 'node-agent', version: bundle.id, script: files.script.text, reports: true }];
+    },
+    startFirstBoot: async (machine, minutes, origin) => {
+      const { state } = machine.lifecycle;
+      const startsEnrollment = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);
+      if (!startsEnrollment && state !== 'enrolling') {
+        throw new ColdironError('conflict', `${machine.spec.hostname} is ${state}: it cannot enroll`);
+      }
+      const request = { machine, delivery: 'maas', reissue: true, startsEnrollment, minutes, origin } as const;
+      const { bundle, files } = await bundles.issue(request);
       return [{ name: 'node-agent', version: bundle.id, script: files.script.text, reports: true }];
     },
     installedFiles: async (machine) => {

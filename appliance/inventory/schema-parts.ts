@@ -3,7 +3,7 @@
 
 import { type Static, Type } from 'typebox';
 import { BMC_DRIVERS } from '../domain/machine.ts';
-import { FAILURE_CLASSES } from '../domain/onboarding.ts';
+import { FAILURE_CLASSES, MAAS_ERASURES, MAAS_LAYOUTS, PROVIDERS } from '../domain/onboarding.ts';
 import { BOND_MODES, DISK_LAYOUTS } from '../domain/system.ts';
 
 export const closed = { additionalProperties: false } as const;
@@ -155,7 +155,23 @@ export const RoceSection = Type.Object(
 );
 export type RoceSection = Static<typeof RoceSection>;
 
+const maasKeys = {
+  enable_ssh: Type.Optional(Type.Boolean()),
+  skip_bmc_config: Type.Optional(Type.Boolean()),
+  distro_series: Type.Optional(
+    matching('^[a-z0-9][a-z0-9._/-]{0,62}$', 'a release as MAAS names it, such as ubuntu/noble'),
+  ),
+  hwe_kernel: Type.Optional(matching('^[a-z0-9][a-z0-9._-]{0,62}$', 'a kernel as MAAS names it, such as ga-24.04')),
+  storage_layout: Type.Optional(Type.Enum([...MAAS_LAYOUTS])),
+  erase: Type.Optional(Type.Enum([...MAAS_ERASURES])),
+  erase_minutes: Type.Optional(Type.Integer({ minimum: 5, maximum: 10_080 })),
+};
+
+const MaasSection = Type.Object(maasKeys, closed);
+
 const onboardingKeys = {
+  provider: Type.Optional(Type.Enum([...PROVIDERS])),
+  maas: Type.Optional(MaasSection),
   adopt: Type.Optional(Type.Enum(['match', 'never'])),
   auto_claim: Type.Optional(Type.Boolean()),
   strict_pxe: Type.Optional(Type.Boolean()),
@@ -178,8 +194,14 @@ const BmcLoginSection = Type.Object(
 
 export const OnboardingSection = Type.Object(onboardingKeys, closed);
 export const SiteOnboardingSection = Type.Object(
-  { ...onboardingKeys, bmc: Type.Optional(BmcLoginSection), bmc_networks: Type.Optional(Type.Array(word())) },
+  {
+    ...onboardingKeys,
+    maas: Type.Optional(Type.Object({ ...maasKeys, profile: Type.Optional(word()) }, closed)),
+    bmc: Type.Optional(BmcLoginSection),
+    bmc_networks: Type.Optional(Type.Array(word())),
+  },
   closed,
 );
+export type MaasSection = Static<typeof MaasSection>;
 export type OnboardingSection = Static<typeof OnboardingSection>;
 export type SiteOnboardingSection = Static<typeof SiteOnboardingSection>;

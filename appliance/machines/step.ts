@@ -18,6 +18,8 @@ export interface StepContext {
   readonly now: Instant;
   /** Null: there is no profile. */
   readonly profileDeployMinutes: number | null;
+  /** The time limit of the next state, where it is not that of the table: another system installs it meanwhile. */
+  readonly minutes?: number | undefined;
   /** Why it is retired, quarantined and so on: text for a person. */
   readonly note?: string | undefined;
   /** Why a step failed, as reported. */
@@ -101,8 +103,8 @@ const fits = (row: TransitionRow, lifecycle: Lifecycle): boolean =>
 function deadlineOf(state: LifecycleState, context: StepContext): Instant | null {
   const { deadline } = STATES[state];
   if (deadline === null) return null;
-  const minutes = deadline === 'profile' ? (context.profileDeployMinutes ?? DEPLOY_MINUTES_WITHOUT_PROFILE) : deadline;
-  return context.now + minutes * MINUTE;
+  const usual = deadline === 'profile' ? (context.profileDeployMinutes ?? DEPLOY_MINUTES_WITHOUT_PROFILE) : deadline;
+  return context.now + (context.minutes ?? usual) * MINUTE;
 }
 
 function noteAfter(

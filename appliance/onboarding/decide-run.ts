@@ -19,6 +19,8 @@ const WORKING: readonly MachineStage[] = ['commissioning', 'deploying', 'enrolli
 /** A firmware that ignored a network boot gets another one after this time. */
 const BOOT_AGAIN_AFTER: Instant = 8 * MINUTE;
 const MOST_BOOTS = 3;
+/** Between two attempts: another system may erase the disks meanwhile. */
+export const LONGEST_RETURN: Instant = 180 * MINUTE;
 
 export function decideRun(run: Onboarding, observed: Observations, policy: OnboardingPolicy, now: Instant): Move {
   if (run.state !== 'running') return { kind: 'wait', until: null };
@@ -162,7 +164,7 @@ function lateness(
   const minutes = Math.max(1, Math.round((now - step.startedAt) / MINUTE));
   const missing = step.step === 'verify' && machine !== null ? gatesLeft(machine, policy) : [];
   const where = machine === null ? '' : `; it is ${machine.detail}`;
-  const why = [`${step.step} for ${minutes} min, past its deadline${where}`, ...missing].join('; ');
+  const why = [`${step.step} for ${minutes} min, past its deadline${where}${delayOf(run)}`, ...missing].join('; ');
   if (machine?.failure) return { ...machine.failure, reason: `${why}: ${machine.failure.reason}` };
   // Without a packet of the machine, its power, its cable or its boot order is wrong.
   const silent = step.step === 'discover' && run.boots > 0;
@@ -180,7 +182,10 @@ function toCancel(run: Onboarding, { machine }: Observations, now: Instant): Mov
       : { kind: 'change', change: cancelled(run, now) };
 }
 
-const hasStartedWork = (run: Onboarding): boolean => {
+const delayOf = ({ delay }: Onboarding): string => (delay ? `; ${delay}` : '');
+
+/** Whether there may be work that has to be stopped. */
+export const hasStartedWork = (run: Onboarding): boolean => {
   const last = currentStep(run);
   const begins = (action: 'commission' | 'deploy'): boolean => run.done.includes(action) || run.doing === action;
   return begins('commission') || begins('deploy') || last?.step === 'enroll' || last?.step === 'verify';
@@ -191,9 +196,14 @@ function toRetry(run: Onboarding, { machine }: Observations, policy: OnboardingP
   if (now < run.notBefore) return { kind: 'wait', until: run.notBefore };
   const from = run.retry?.from ?? 'preflight';
   const stage = machine?.stage ?? 'other';
+  if (now >= (run.retry?.failure.at ?? now) + LONGEST_RETURN) {
+    const reason = `it was not ready again ${LONGEST_RETURN / MINUTE} min after the failure${delayOf(run)}`;
+    return { kind: 'change', change: failed(run, unexpected(reason), policy, now) };
+  }
   if (WORKING.includes(stage) && !run.done.includes('abort')) return act('abort');
-  if (from === 'predeploy' && stage === 'failed' && !run.done.includes('return-to-ready'))
-    return act('return-to-ready');
+  // A provider that is releasing the machine has not failed: it is asked again until it is ready.
+  const isReturning = stage === 'failed' || (stage === 'other' && run.doing === 'return-to-ready');
+  if (from === 'predeploy' && isReturning && !run.done.includes('return-to-ready')) return act('return-to-ready');
   return { kind: 'change', change: retried(run, from, policy, now) };
 }
 

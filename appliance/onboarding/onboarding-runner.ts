@@ -14,9 +14,9 @@ import {
 import type { Parsed } from '../domain/parsed.ts';
 import type { Publication } from '../store/change.ts';
 import type { Store } from '../store/store.ts';
-import { decideRun } from './decide-run.ts';
+import { decideRun, hasStartedWork, LONGEST_RETURN } from './decide-run.ts';
 import type { ActionResult, Doing, Observations, OnboardingProvider } from './provider.ts';
-import { acted, begun, failed, type RunChange } from './run-changes.ts';
+import { acted, begun, cancelled, failed, observedAgain, type RunChange, unobserved } from './run-changes.ts';
 
 interface Timer {
   readonly cancel: () => void;
@@ -168,10 +168,17 @@ export class OnboardingRunner {
     }
     const observed = await this.#observe(run, provider);
     if (!observed.ok) {
-      const late = clock.now() >= (currentStep(run)?.deadline ?? Number.POSITIVE_INFINITY);
-      const found = unknown(`${provider.name} does not answer: ${observed.reason}`);
-      return late ? this.#moved(failed(run, found, policy.value, clock.now())) : clock.now() + AFTER_AN_ERROR;
+      const limit = run.retry === null ? currentStep(run)?.deadline : run.retry.failure.at + LONGEST_RETURN;
+      const late = clock.now() >= (limit ?? Number.POSITIVE_INFINITY);
+      const found = unknown(`${noAnswer(provider)}: ${observed.reason}`);
+      // Nobody needs to be asked to stop what never began.
+      if (run.cancel !== null && !hasStartedWork(run)) return this.#moved(cancelled(run, clock.now()));
+      if (late) return this.#moved(failed(run, found, policy.value, clock.now()));
+      const delayed = run.state === 'running' ? unobserved(run, found.reason, clock.now()) : null;
+      if (delayed !== null) await this.#write(delayed);
+      return clock.now() + AFTER_AN_ERROR;
     }
+    if (run.delay?.startsWith(noAnswer(provider)) === true) return this.#moved(observedAgain(run));
     const move = decideRun(run, observed.value, policy.value, clock.now());
     if (move.kind === 'wait') return Math.min(move.until ?? Number.POSITIVE_INFINITY, lookAgain(run, clock.now()));
     if (move.kind === 'change') return this.#moved(move.change);
@@ -261,6 +268,7 @@ const lookAgain = (run: Onboarding, now: Instant): Instant => {
   return now + (step === 'discover' || step === 'verify' ? LOOK_EVERY : LONGEST_NAP);
 };
 
+const noAnswer = ({ name }: OnboardingProvider): string => `${name} does not answer`;
 const unknown = (reason: string) => ({ class: 'unknown', cause: null, reason }) as const;
 const NO_RETRIES = { retry: [], retries: 0 } as const;
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -12,6 +12,7 @@ import {
   type OnboardingId,
   type OnboardingPolicy,
   type OnboardingRequest,
+  type ProviderName,
   policyOf,
 } from '../domain/onboarding.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
@@ -29,7 +30,7 @@ export interface OnboardingsDeps {
   >;
   readonly fleet: Pick<Fleet, 'site' | 'profile' | 'sku' | 'machineByBmc'>;
   readonly runner: Pick<OnboardingRunner, 'wake'>;
-  /** The provider of new runs of this site. */
+  /** The provider of new runs of this site. `service_unavailable` when it is not configured. */
   readonly providerOf: (request: OnboardingRequest) => string;
   readonly now: () => Instant;
   readonly newId: () => string;
@@ -53,8 +54,13 @@ export class Onboardings {
     this.#deps = deps;
   }
 
-  /** `role`: of whoever asks. */
-  async request(fields: RequestedFields, origin: Origin, role: Role | null): Promise<Onboarding> {
+  /** `role`: of whoever asks. `chosen`: the provider, where the caller chose it and not the policy. */
+  async request(
+    fields: RequestedFields,
+    origin: Origin,
+    role: Role | null,
+    chosen: ProviderName | null = null,
+  ): Promise<Onboarding> {
     const { store, fleet, now, newId, providerOf, runner } = this.#deps;
     const request = readRequest(fields);
     const problems = requestProblems(fleet, request);
@@ -67,7 +73,7 @@ export class Onboardings {
     requireBmcRights(fleet, request, role);
     const firstOfSite = !(await store.hasCompletedOnboarding(request.site));
     const id = newId() as OnboardingId;
-    const fresh = { id, request, provider: providerOf(request), origin, now: now() };
+    const fresh = { id, request, provider: chosen ?? providerOf(request), origin, now: now() };
     const { run, events } = requested(fresh, { firstOfSite });
     await store.createOnboarding(run, events, [audited(run, 'onboarding.requested', origin, now(), { ...fields })]);
     runner.wake(id);

@@ -37,7 +37,7 @@ export function requested(
     correlationId: origin.correlationId ?? id,
     state: firstOfSite ? 'awaiting-confirmation' : 'running',
     ...{ confirmedBy: null, cancel: null, attempt: 1, retries: 0, steps: [], done: [], doing: null, tries: 0 },
-    ...{ notBefore: now, machine: null, reference: null, boots: 0, bootedAt: null, work: null },
+    ...{ notBefore: now, delay: null, machine: null, reference: null, boots: 0, bootedAt: null, work: null },
     ...{ retry: null, failure: null, endedAt: null, version: 1 },
   };
   const { site, profile, sku, bmcAddress } = request;
@@ -124,6 +124,7 @@ export function entered(
       steps: [...steps, record].slice(-STEPS_KEPT),
       ...NOTHING_DONE,
       notBefore: now,
+      delay: null,
       retry: null,
       ...(step === 'discover' && { boots: 0, bootedAt: null }),
     }),
@@ -192,14 +193,29 @@ export function acted(
     const { machine = run.machine, reference = run.reference, work = run.work } = result;
     const boots = run.boots + (action === 'boot' ? 1 : 0);
     const done = [...run.done.filter((one) => one !== action), action];
-    return { run: next(run, { ...NOTHING_DONE, done, machine, reference, work, boots }), events: [] };
+    return { run: next(run, { ...NOTHING_DONE, done, machine, reference, work, boots, delay: null }), events: [] };
   }
   if (result.later) {
     const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(run.tries, 10));
-    return { run: next(run, { tries: run.tries + 1, notBefore: now + pause }), events: [] };
+    return delayed(next(run, { tries: run.tries + 1, notBefore: now + pause }), run, result.reason, now);
   }
   const { class: about, reason, candidates } = result;
   return failed(run, { class: about, cause: null, reason, ...(candidates && { candidates }) }, policy, now);
+}
+
+/** Its provider could not be asked. Null: this is known already. */
+export const unobserved = (run: Onboarding, reason: string, now: Instant): RunChange | null =>
+  run.delay === reason ? null : delayed(next(run, {}), run, reason, now);
+
+/** Its provider answers again. */
+export const observedAgain = (run: Onboarding): RunChange => ({ run: next(run, { delay: null }), events: [] });
+
+/** Recorded when the reason is new, not for every try. */
+function delayed(run: Onboarding, before: Onboarding, delay: string, now: Instant): RunChange {
+  const { step } = currentStep(run) ?? { step: 'preflight' as const };
+  const data = { ...named(run), attempt: run.attempt, step, reason: delay };
+  const isKnown = (before.delay ?? null) === delay;
+  return { run: { ...run, delay }, events: isKnown ? [] : [event(run, now, 'onboarding.delayed', data)] };
 }
 
 /** Where an attempt begins again: a deployment is checked again before it is repeated. */

@@ -32,7 +32,7 @@ import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
 import { Exports } from '../../appliance/export/exports.ts';
-import { openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
+import { type EnrollmentService, openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
 import { createVault } from '../../appliance/identity/vault/vault.ts';
 import { loadVaultKeys } from '../../appliance/identity/vault/vault-keys.ts';
@@ -40,6 +40,7 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import type { MachineCommands } from '../../appliance/machines/execute.ts';
 import { systemClock } from '../../appliance/machines/runner/clock.ts';
 import { OnboardingRunner } from '../../appliance/onboarding/onboarding-runner.ts';
 import { Onboardings, policyFor } from '../../appliance/onboarding/onboardings.ts';
@@ -119,6 +120,9 @@ export interface Fixture {
   /** Drives onboarding runs; its timers never fire, so a test wakes it. */
   readonly runner: OnboardingRunner;
   readonly native: NativeProvider;
+  readonly work: NodeWork;
+  readonly commands: MachineCommands;
+  readonly enrollment: EnrollmentService;
   call(request: InjectOptions & { role?: Role }): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
 }
@@ -299,6 +303,7 @@ export async function openApi({
     resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     commands,
+    maas: null,
     authenticate: pageOrToken(bearerAuthenticator(store, clock), webSessions),
     ...{ webSessions, signInCodes, signIn: new SignIn({ store, clock, sessions: webSessions, codes: signInCodes }) },
     pageUrl: () => 'https://appliance.example:8443',
@@ -340,6 +345,7 @@ export async function openApi({
     probed,
     runner,
     native,
+    ...{ work, commands, enrollment },
     call: ({ role, headers, ...rest }) =>
       app.inject({
         ...rest,

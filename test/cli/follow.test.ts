@@ -38,6 +38,7 @@ const node = (changes: Partial<NodeAnswer> = {}): NodeAnswer => ({
   },
   erasure: null,
   not_erased: null,
+  maas_system_id: null,
   secure_boot: null,
   plain_pxe: false,
   gpus: null,

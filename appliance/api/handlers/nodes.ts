@@ -71,7 +71,7 @@ export const nodeHandlers: Handlers<
     return applyView(dryRun ? await apply() : await recordingRefusals(deps, origin, askedNodes(nodes), apply));
   },
 
-  async registerHost(deps, { body, origin }) {
+  async registerHost(deps, { body, origin, role }) {
     const registration = {
       host: body.host,
       port: body.port,
@@ -85,11 +85,12 @@ export const nodeHandlers: Handlers<
       hostname: body.hostname ?? null,
     };
     const asked = [{ name: body.hostname ?? body.host, sku: body.sku }];
-    const { machine, probe } = await recordingRefusals(deps, origin, asked, () =>
-      registerHost(deps, registration, origin),
+    const { machine, probe, onboarding } = await recordingRefusals(deps, origin, asked, () =>
+      registerHost(deps, registration, origin, role),
     );
     return {
       ...nodeView(machine),
+      onboarding,
       probe: {
         performed: probe !== null,
         banner: probe?.reached ? probe.banner : null,

@@ -58,6 +58,7 @@ export function nodeView({
       ssh_username: spec.access.sshUsername,
     },
     enrollment: spec.enrollment,
+    maas_system_id: hardware.maas?.systemId ?? null,
     labels: { ...spec.labels },
     source,
     intent: intent && intentView(intent),

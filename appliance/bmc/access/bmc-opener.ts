@@ -121,6 +121,12 @@ export class BmcOpener {
     }
   }
 
+  /** For a system that controls the power of this machine itself. The BMC is not contacted. */
+  async login({ spec, ...machine }: Machine): Promise<BmcLogin> {
+    if (spec.bmc === null) throw new ColdironError('bmc_off_limits', `${spec.hostname}: no BMC is declared for it`);
+    return (await this.#loginsOf({ spec, ...machine }, spec.bmc)).current;
+  }
+
   mustBeOpen(machine: Machine): BmcEligibility & { readonly kind: 'open' } {
     const eligibility = this.eligibility(machine);
     if (eligibility.kind === 'open') return eligibility;

@@ -19,7 +19,7 @@ import { type BmcScan, bmcScan } from './bmc-scan.ts';
 import { BootWatch } from './boot-watch.ts';
 import { driverOpener } from './drivers.ts';
 import { storedLedger } from './ledger.ts';
-import { resealAll } from './logins.ts';
+import { type BmcLogin, resealAll } from './logins.ts';
 import { BmcMemory } from './memory.ts';
 import { NetworkBoot } from './network-boot.ts';
 import { NodeBmcs } from './node-bmcs.ts';
@@ -78,6 +78,8 @@ export interface BmcService {
   /** Why the BMC of this machine could not power it on now; empty: no known problem. */
   readonly problems: (machine: Machine) => Promise<readonly string[]>;
   readonly nodes: NodeBmcs;
+  /** For a system that controls the power of this machine itself. */
+  readonly login: (machine: Machine) => Promise<BmcLogin>;
   readonly keys: BmcCredentials;
   readonly scan: BmcScan;
   readonly consoleLog: (machine: Machine, boot: ConsoleBoot, lines: number) => Promise<ConsoleLog>;
@@ -159,6 +161,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     drives: new VirtualDrives(opener, (machine) => overrides.settled(machine)),
     problems: (machine) => bmcProblems(opener, machine),
     nodes,
+    login: (machine) => opener.login(machine),
     keys: new BmcCredentials({ opener, nodes, store, vault, memory, now, clock }),
     scan: bmcScan({ allowed: settings.scanned, clock, store, nodeAt: settings.nodeAtBmc, stopping: stopping.signal }),
     power: {

@@ -22,6 +22,7 @@ export const HostRequest = Type.Object(
 
 export const HostAnswer = Type.Object({
   ...Node.schema.properties,
+  onboarding: nullable(Type.String({ description: 'With mode maas: the onboarding run; null: manual' })),
   probe: Type.Object({
     performed: Type.Boolean(),
     banner: nullable(Type.String()),

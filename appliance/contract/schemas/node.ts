@@ -115,6 +115,7 @@ export const Node = component(
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
     enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as in its profile' })),
+    maas_system_id: nullable(Type.String({ description: 'Its machine in MAAS; null: MAAS does not provision it' })),
     labels: Type.Record(Type.String(), Type.String()),
     source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
     intent: nullable(Intent),

@@ -31,6 +31,7 @@ export const Onboarding = component(
     ipmi_ip: Type.String(),
     provider: Type.String(),
     node: nullable(Type.String({ description: 'The id of its node; null: not known yet' })),
+    maas_system_id: nullable(Type.String({ description: 'Its machine in MAAS; null: not known yet, or not of MAAS' })),
     requested_by: Type.String(),
     created_at: Time,
     confirmed_by: nullable(Type.String()),
@@ -38,6 +39,9 @@ export const Onboarding = component(
     attempt: Type.Integer({ description: '1 for the first; each retry counts one more' }),
     step: nullable(Step),
     deadline: nullable(Time),
+    delay: nullable(
+      Type.String({ description: 'Why it cannot go on now: something does not answer. It is tried again' }),
+    ),
     steps: Type.Array(
       Type.Object({
         step: Step,

@@ -24,7 +24,8 @@ export type Producer =
   | 'node-api'
   | 'export'
   | 'onboarding'
-  | 'proposals';
+  | 'proposals'
+  | 'maas';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;

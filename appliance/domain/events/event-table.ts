@@ -13,6 +13,7 @@ import type { EventRow } from './event-row.ts';
 import { EXPORT_EVENTS } from './export-events.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
 import { INVENTORY_EVENTS } from './inventory-events.ts';
+import { MAAS_EVENTS } from './maas-events.ts';
 import { MACHINE_EVENTS } from './machine-events.ts';
 import { MEDIUM_EVENTS } from './medium-events.ts';
 import { NODE_API_EVENTS } from './node-api-events.ts';
@@ -37,6 +38,7 @@ export const EVENT_TABLE = {
   ...NODE_API_EVENTS,
   ...EXPORT_EVENTS,
   ...ONBOARDING_EVENTS,
+  ...MAAS_EVENTS,
   ...ACCESS_EVENTS,
   ...ALLOCATION_EVENTS,
   ...AGENT_EVENTS,

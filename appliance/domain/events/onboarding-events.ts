@@ -33,6 +33,11 @@ export const ONBOARDING_EVENTS = {
     { ...run, attempt: number, step, outcome: Type.Enum(['done', 'skipped']), reason: nullable(text) },
     (data) => `Onboarding step ${data.step} is ${data.outcome}${also(data.reason, (reason) => `: ${reason}`)}`,
   ),
+  'onboarding.delayed': row(
+    'warning',
+    { ...run, attempt: number, step, reason: text },
+    (data) => `Onboarding step ${data.step} cannot go on now and is tried again: ${data.reason}`,
+  ),
   'onboarding.retried': row(
     'warning',
     failed,

@@ -25,6 +25,8 @@ export interface Move {
   readonly failureCause?: FailureCause | undefined;
   /** How far it had come at its deadline. */
   readonly lastHeard?: string | undefined;
+  /** The time limit of the next state, where it is not that of the table. */
+  readonly minutes?: number | undefined;
   /** Committed with the transition. */
   readonly also?: {
     readonly arm?: ArmedIntent;
@@ -49,6 +51,7 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     note: origin.note,
     failureReason: move.failureReason,
     lastHeard: move.lastHeard,
+    minutes: move.minutes,
   });
   if (!result.moved) {
     const leaves = event === 'retire' || event === 'remove';

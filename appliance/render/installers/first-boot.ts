@@ -41,7 +41,11 @@ export interface FirstBoot {
   readonly node: readonly TargetFile[];
 }
 
-export function firstBoot(plan: NodePlan, extras: FirstBootExtras, templates: Templates): FirstBoot {
+export function firstBoot(
+  plan: Pick<NodePlan, 'siteBootstrap'>,
+  extras: FirstBootExtras,
+  templates: Templates,
+): FirstBoot {
   const { siteBootstrap } = plan;
   const script = (owner: Owner, part: BootPart, needs: readonly string[]): string =>
     templates.render('installers/first-boot-part.sh', {

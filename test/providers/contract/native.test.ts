@@ -17,6 +17,8 @@ async function openRig(): Promise<ProviderRig> {
   };
   return {
     provider: native,
+    recognizes: false,
+    wait: async () => undefined,
     now: () => clock.now(),
     becomes: async (run, stage) => {
       const failure = { step: 'deploy', reason: 'DataSourceNotFoundException: no data source' } as const;
