@@ -4,10 +4,17 @@
 import { access, constants, glob, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Static, Type } from 'typebox';
+import {
+  EnrollmentDocument,
+  type EnrollmentTimes,
+  enrollmentTimes,
+  TerminalDocument,
+  type TerminalLimits,
+  terminalLimits,
+} from './config/limits.ts';
 import { readDocument } from './documents/document.ts';
 import { type Report, structureReader, type ValidPart } from './documents/structure.ts';
 import { ColdironError } from './domain/errors.ts';
-import { HOUR, SECOND } from './domain/instant.ts';
 import { contains, type Prefix, parseIpv4, parsePrefix } from './domain/ipv4.ts';
 import { mustParse, type Parsed, parsed, shown, unparsable } from './domain/parsed.ts';
 import { ExportDocument, type ReceiverSettings, readReceivers } from './export/settings.ts';
@@ -49,8 +56,8 @@ export interface Config {
   };
   /** The TFTP settings of the file; omitted ones have defaults. */
   readonly tftp: TftpTuning;
-  /** The enrollment settings of the file in milliseconds; omitted ones have defaults. */
-  readonly enrollment: Readonly<Partial<Record<EnrollmentSetting, number>>>;
+  readonly enrollment: EnrollmentTimes;
+  readonly terminals: TerminalLimits;
   /** Stay authoritative although another DHCP server answers: for a migration between servers. */
   readonly ignoreOtherDhcpServers: boolean;
   /** The networks that may be scanned for BMCs. */
@@ -127,17 +134,8 @@ const ConfigDocument = Type.Object(
         closed,
       ),
     ),
-    enrollment: Type.Optional(
-      Type.Object(
-        {
-          certificate_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 8784 })),
-          token_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 168 })),
-          heartbeat_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 300 })),
-          silent_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 86_400 })),
-        },
-        closed,
-      ),
-    ),
+    enrollment: Type.Optional(EnrollmentDocument),
+    terminals: Type.Optional(TerminalDocument),
     store: Type.Optional(Type.Object({ engine: Type.Optional(Type.Enum(['sqlite'])) }, closed)),
     inventory: Type.Optional(Type.Array(path())),
     templates: Type.Optional(path()),
@@ -200,7 +198,8 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     state,
     listen,
     tftp,
-    enrollment: enrollmentTimes(document),
+    enrollment: enrollmentTimes(document.enrollment),
+    terminals: terminalLimits(document.terminals),
     tls,
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
     bmcScan,
@@ -246,24 +245,6 @@ function listenAddresses(document: Document, report: Report): Config['listen'] |
     tftp: tftpAddress.value,
     node: nodeAddress.value,
   };
-}
-
-/** The key of each setting in the file, and its unit. */
-const ENROLLMENT_TIMES = {
-  nodeLifetime: ['certificate_hours', HOUR],
-  tokenLifetime: ['token_hours', HOUR],
-  heartbeatEvery: ['heartbeat_seconds', SECOND],
-  silentAfter: ['silent_seconds', SECOND],
-} as const;
-type EnrollmentSetting = keyof typeof ENROLLMENT_TIMES;
-
-function enrollmentTimes({ enrollment = {} }: Document): Config['enrollment'] {
-  return Object.fromEntries(
-    Object.entries(ENROLLMENT_TIMES).flatMap(([setting, [key, unit]]) => {
-      const value = enrollment[key];
-      return value === undefined ? [] : [[setting, value * unit]];
-    }),
-  );
 }
 
 function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {

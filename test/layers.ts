@@ -80,7 +80,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'config',
     holds: 'the site file',
-    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings'],
+    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file', 'export/settings', 'config'],
     packages: ['typebox', 'js-yaml'],
     node: ['node:fs', 'node:path'],
   },
@@ -221,6 +221,16 @@ export const LAYERS: readonly Layer[] = [
     node: ['node:crypto'],
   },
   {
+    at: 'terminals',
+    holds:
+      'terminals on nodes as the user of an allocation: streams, limits, records ([allocations.md](allocations.md))',
+    imports: [
+      ...['domain', 'terminals', 'contract/terminal-frames', 'allocations/access-changes', 'identity/node-eligibility'],
+      ...['identity/node-peer', 'identity/task-queue', 'store/store', 'store/enrollment-store'],
+    ],
+    node: ['node:events', 'node:stream'],
+  },
+  {
     at: 'api',
     holds: 'handlers, views, authentication, OpenAPI',
     imports: [
@@ -237,6 +247,7 @@ export const LAYERS: readonly Layer[] = [
         'api',
         'allocations',
         'store/allocation-store',
+        'terminals',
       ],
       'onboarding/onboardings',
     ],
@@ -282,7 +293,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
       ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
-      'trail/trail',
+      ...['trail/trail', 'terminals/terminals'],
     ],
     packages: ['fastify', 'typebox'],
     node: ['*'],

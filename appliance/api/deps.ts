@@ -17,6 +17,7 @@ import type { MachineCommands } from '../machines/execute.ts';
 import type { Onboardings } from '../onboarding/onboardings.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
+import type { Terminals } from '../terminals/terminals.ts';
 import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
@@ -65,5 +66,6 @@ export interface ManagementDeps extends AppEdge {
   readonly accessKeys: AccessKeys;
   readonly allocations: Allocations;
   readonly sudoPolicies: SudoPolicies;
+  readonly terminals: Pick<Terminals, 'open' | 'list' | 'close'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

@@ -20,8 +20,8 @@ export interface Call<Id extends OperationId> {
   readonly log: FastifyBaseLogger;
   /** Aborted when the caller disconnects. */
   readonly gone: () => AbortSignal;
-  /** Throws `invalid_request` when the caller did not request an upgrade; the result takes over the connection. */
-  readonly upgrade: () => () => Duplex;
+  /** Throws `invalid_request` when the caller did not request an upgrade to it; the result takes over the connection. */
+  readonly upgrade: (protocol: string) => () => Duplex;
 }
 
 /** An answer that is not the schema's value with the row's status: another status, a stream, or a connection taken over. */

@@ -12,6 +12,7 @@ import { nodeHandlers } from './handlers/nodes.ts';
 import { onboardingHandlers } from './handlers/onboardings.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
 import { siteHandlers } from './handlers/site.ts';
+import { terminalHandlers } from './handlers/terminals.ts';
 
 export const HANDLERS: Handlers = {
   ...nodeHandlers,
@@ -25,4 +26,5 @@ export const HANDLERS: Handlers = {
   ...exportHandlers,
   ...accessHandlers,
   ...allocationHandlers,
+  ...terminalHandlers,
 };

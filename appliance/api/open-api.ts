@@ -26,6 +26,7 @@ export async function generateOpenApi(): Promise<object> {
     accessKeys: untouched('keys'),
     allocations: untouched('allocations'),
     sudoPolicies: untouched('policies'),
+    terminals: untouched('terminals'),
     enrollment: untouched('enrollment'),
     renderings: untouched('renderings'),
     exports: untouched('exports'),

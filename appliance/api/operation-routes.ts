@@ -142,6 +142,6 @@ function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply
       request.raw.socket.once('close', () => left.abort());
       return left.signal;
     },
-    upgrade: () => upgrades.streamOf(request, reply),
+    upgrade: (protocol) => upgrades.streamOf(request, reply, protocol),
   } as AnyCall;
 }

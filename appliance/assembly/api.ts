@@ -32,6 +32,7 @@ export type ApiDeps = Pick<
   | 'exports'
   | 'onboardings'
   | 'runTimes'
+  | 'terminals'
 >;
 
 export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {

@@ -14,6 +14,7 @@ import { addNodeReads } from './node-reads.ts';
 import { addOnboardingCommands } from './onboarding-commands.ts';
 import { addRackCommands } from './rack.ts';
 import { filtering, NODES, selecting, selectingToRead } from './selection-options.ts';
+import { addTerminalCommands } from './terminal-commands.ts';
 
 const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
@@ -230,6 +231,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .description('Lists SKUs with owner, regions and the hardware that their machines have at least.')
     .action(async (options) => (await import('./skus.ts')).listSkus(options));
   addAccessCommands(program, connected);
+  addTerminalCommands(program, connected);
 
   const leases = program.command('leases').summary('list DHCP leases').description('Lists DHCP leases.');
   connected(leases.command('list'))

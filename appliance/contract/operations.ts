@@ -9,6 +9,7 @@ import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
 import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
+import { TERMINAL_OPERATIONS } from './operations/terminals.ts';
 
 const TABLE = {
   ...NODE_OPERATIONS,
@@ -18,6 +19,7 @@ const TABLE = {
   ...EXPORT_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...ALLOCATION_OPERATIONS,
+  ...TERMINAL_OPERATIONS,
   ...SITE_OPERATIONS,
 };
 

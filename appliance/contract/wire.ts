@@ -89,6 +89,7 @@ import {
   TaskKeyAnswer,
 } from './schemas/site.ts';
 import { NewTask, Task, TaskReference } from './schemas/task.ts';
+import { Terminal, TerminalFilter, TerminalQuery, TerminalReference } from './schemas/terminal.ts';
 import { NewToken, Token } from './schemas/token.ts';
 import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
 
@@ -218,6 +219,14 @@ export const WIRE = {
   releaseAllocation: { params: AllocationReference, answer: refTo(Allocation) },
   cleanUpAllocation: { params: AllocationReference, body: CleanUpBody, answer: refTo(Allocation) },
   setAllocationKeySet: { params: AllocationReference, body: AllocationKeySetBody, answer: refTo(Allocation) },
+
+  openNodeTerminal: {
+    params,
+    query: TerminalQuery,
+    answer: Type.Null({ description: 'From here on, frames: see docs/allocations.md' }),
+  },
+  listTerminals: { query: TerminalFilter, answer: listOf('terminals', refTo(Terminal)) },
+  closeTerminal: { params: TerminalReference, answer: refTo(Terminal) },
 
   applyInventory: { body: InventoryApply, answer: ApplyAnswer },
   listSites: { answer: listOf('sites', refTo(Site)) },

@@ -13,6 +13,7 @@ import { NodeFacts, NodeSession } from './node-work.ts';
 import { Onboarding } from './onboarding.ts';
 import { ErrorCodes, ErrorEnvelope } from './shared.ts';
 import { Task } from './task.ts';
+import { Terminal } from './terminal.ts';
 import { Token } from './token.ts';
 import { AuditEntry, Event, Lease } from './trail.ts';
 
@@ -41,5 +42,6 @@ export const COMPONENTS = [
   SshKey,
   SudoPolicy,
   Task,
+  Terminal,
   Token,
 ];

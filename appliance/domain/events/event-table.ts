@@ -17,6 +17,7 @@ import { MEDIUM_EVENTS } from './medium-events.ts';
 import { NODE_API_EVENTS } from './node-api-events.ts';
 import { ONBOARDING_EVENTS } from './onboarding-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
+import { TERMINAL_EVENTS } from './terminal-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
 
@@ -37,6 +38,7 @@ export const EVENT_TABLE = {
   ...ONBOARDING_EVENTS,
   ...ACCESS_EVENTS,
   ...ALLOCATION_EVENTS,
+  ...TERMINAL_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;

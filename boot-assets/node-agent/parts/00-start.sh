@@ -25,7 +25,7 @@
 set -u
 umask 077
 export LC_ALL=C
-agent_version=4
+agent_version=5
 
 say() { printf 'node-agent: %s\n' "$*" >&2; }
 die() {
