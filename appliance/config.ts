@@ -5,6 +5,7 @@ import { access, constants, glob, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { type EnrollmentConfig, EnrollmentDocument, enrollmentConfig } from './config/enrollment.ts';
+import { TerminalDocument, type TerminalLimits, terminalLimits } from './config/terminals.ts';
 import { readDocument } from './documents/document.ts';
 import { type Report, structureReader, type ValidPart } from './documents/structure.ts';
 import { ColdironError } from './domain/errors.ts';
@@ -51,6 +52,7 @@ export interface Config {
   /** The TFTP settings of the file; omitted ones have defaults. */
   readonly tftp: TftpTuning;
   readonly enrollment: EnrollmentConfig;
+  readonly terminals: TerminalLimits;
   /** Stay authoritative although another DHCP server answers: for a migration between servers. */
   readonly ignoreOtherDhcpServers: boolean;
   /** The networks that may be scanned for BMCs. */
@@ -130,6 +132,7 @@ const ConfigDocument = Type.Object(
       ),
     ),
     enrollment: Type.Optional(EnrollmentDocument),
+    terminals: Type.Optional(TerminalDocument),
     store: Type.Optional(Type.Object({ engine: Type.Optional(Type.Enum(['sqlite'])) }, closed)),
     inventory: Type.Optional(Type.Array(path())),
     templates: Type.Optional(path()),
@@ -192,6 +195,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   return {
     ...{ file, state, listen, tftp, tls, bmcScan, bmcPasswordFolder, receivers, maas, inventoryFiles, templates },
     enrollment: enrollmentConfig(document.enrollment ?? {}),
+    terminals: terminalLimits(document.terminals),
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
     captureConsoles: document.bmc?.console_capture ?? true,
     retentionDays: document.retention?.event_days ?? 30,

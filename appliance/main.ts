@@ -16,6 +16,7 @@ import { nodeWork, openRunTimes, openWork } from './assembly/provisioning.ts';
 import { openSelfCheck } from './assembly/self-check.ts';
 import { openServiceOsAuthority } from './assembly/service-os-authority.ts';
 import { openSessionProofs } from './assembly/session-proofs.ts';
+import { openTerminals } from './assembly/terminals.ts';
 import type { Config } from './config.ts';
 
 export interface Appliance {
@@ -51,10 +52,12 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       ...{ work: tasks, commands, bmcs, enrollment, runTimes, servers, bootPort, applianceProblems, discovery },
       contactAt: nodes.contactAt,
     });
+    const terminals = await openTerminals(foundation, enrollment);
+    nodes.useTerminals(terminals);
     const api = await openApi(foundation, {
       ...{ enrollment, commands, exports, runTimes, contactAt: nodes.contactAt },
       ...openAllocations(foundation, commands, enrollment),
-      ...{ work: tasks, onboardings: onboarding.onboardings, maas: onboarding.maas },
+      ...{ work: tasks, onboardings: onboarding.onboardings, maas: onboarding.maas, terminals },
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,

@@ -244,6 +244,16 @@ export const LAYERS: readonly Layer[] = [
     node: ['node:crypto'],
   },
   {
+    at: 'terminals',
+    holds:
+      'terminals on nodes as the user of an allocation: streams, limits, records ([allocations.md](allocations.md))',
+    imports: [
+      ...['domain', 'terminals', 'contract/terminal-frames', 'allocations/access-changes', 'identity/node-eligibility'],
+      ...['identity/node-peer', 'identity/task-queue', 'store/store', 'store/enrollment-store'],
+    ],
+    node: ['node:events', 'node:stream'],
+  },
+  {
     at: 'api',
     holds: 'handlers, views, authentication, OpenAPI',
     imports: [
@@ -261,6 +271,7 @@ export const LAYERS: readonly Layer[] = [
         'allocations',
         'store/allocation-store',
         'store/web-session-store',
+        'terminals',
       ],
       'onboarding/onboardings',
       'proposals',
@@ -314,7 +325,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
       ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
-      'trail/trail',
+      ...['trail/trail', 'terminals/terminals'],
     ],
     packages: ['fastify', 'typebox'],
     node: ['*'],

@@ -41,6 +41,8 @@ declare module 'fastify' {
     access?: Access;
     /** The row of the operation table that defines the route. */
     operation?: OperationId;
+    /** The body is a stream without a time limit. */
+    endless?: boolean;
   }
   interface FastifyRequest {
     /** null on public routes, which do not authenticate. */

@@ -18,6 +18,7 @@ import type { Onboardings } from '../onboarding/onboardings.ts';
 import type { Proposals } from '../proposals/proposals.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
+import type { Terminals } from '../terminals/terminals.ts';
 import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { App, AppEdge } from './base-app.ts';
@@ -92,5 +93,6 @@ export interface ManagementDeps extends AppEdge {
   readonly proposals: Pick<Proposals, 'propose' | 'find' | 'list' | 'last' | 'approve' | 'reject' | 'settle'>;
   /** Finds a host in MAAS that is to be onboarded there; null: no MAAS is configured. */
   readonly maas: MaasHosts | null;
+  readonly terminals: Pick<Terminals, 'open' | 'list' | 'close'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

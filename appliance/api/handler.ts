@@ -28,8 +28,8 @@ export interface Call<Id extends OperationId> {
   readonly log: FastifyBaseLogger;
   /** Aborted when the caller disconnects. */
   readonly gone: () => AbortSignal;
-  /** Throws `invalid_request` when the caller did not request an upgrade; the result takes over the connection. */
-  readonly upgrade: () => () => Duplex;
+  /** Throws `invalid_request` when the caller did not request an upgrade to it; the result takes over the connection. */
+  readonly upgrade: (protocol: string) => () => Duplex;
   /** The header of that name. */
   readonly header: (name: string) => string | undefined;
   /** Whether the caller would be allowed this now: its token may have been revoked since. */

@@ -16,6 +16,7 @@ import { proposalHandlers } from './handlers/proposals.ts';
 import { renderingHandlers } from './handlers/renderings.ts';
 import { signInHandlers } from './handlers/sign-in.ts';
 import { siteHandlers } from './handlers/site.ts';
+import { terminalHandlers } from './handlers/terminals.ts';
 
 export const HANDLERS: Handlers = {
   ...nodeHandlers,
@@ -33,4 +34,5 @@ export const HANDLERS: Handlers = {
   ...allocationHandlers,
   ...agentHandlers,
   ...proposalHandlers,
+  ...terminalHandlers,
 };

@@ -33,6 +33,7 @@ export async function generateOpenApi(): Promise<object> {
     allocations: untouched('allocations'),
     sudoPolicies: untouched('policies'),
     proposals: untouched('proposals'),
+    terminals: untouched('terminals'),
     enrollment: untouched('enrollment'),
     renderings: untouched('renderings'),
     exports: untouched('exports'),

@@ -122,7 +122,7 @@ function callOf(
       request.raw.socket.once('close', () => left.abort());
       return left.signal;
     },
-    upgrade: () => upgrades.streamOf(request, reply),
+    upgrade: (protocol) => upgrades.streamOf(request, reply, protocol),
     header: (name) => [request.headers[name]].flat()[0],
     stillAllowed: async () => {
       const { access } = request.routeOptions.config;

@@ -4,14 +4,17 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TERMINAL_PROTOCOL } from '../contract/terminal-frames.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { App } from './base-app.ts';
 
 /** The protocol after the upgrade: the bytes of a serial console, in both directions. */
 export const CONSOLE_PROTOCOL = 'coldiron-console';
 
+const PROTOCOLS: readonly string[] = [CONSOLE_PROTOCOL, TERMINAL_PROTOCOL];
+
 export const wantsUpgrade = ({ headers }: IncomingMessage): boolean =>
-  headers.upgrade?.toLowerCase() === CONSOLE_PROTOCOL;
+  PROTOCOLS.includes(headers.upgrade?.toLowerCase() ?? '');
 
 interface Upgradable {
   readonly socket: Duplex;
@@ -20,8 +23,8 @@ interface Upgradable {
 }
 
 export interface Upgrades {
-  /** Throws `invalid_request` when the caller did not request an upgrade. */
-  streamOf(request: FastifyRequest, reply: FastifyReply): () => Duplex;
+  /** Throws `invalid_request` when the caller did not request an upgrade to this protocol. */
+  streamOf(request: FastifyRequest, reply: FastifyReply, protocol: string): () => Duplex;
 }
 
 /** Open streams are closed when the API stops; otherwise the server would wait for them. */
@@ -44,21 +47,21 @@ export function acceptUpgrades(app: App): Upgrades {
     for (const socket of open) socket.destroy();
   });
   return {
-    streamOf: ({ raw, id }, reply) => {
+    streamOf: ({ raw, id }, reply, protocol) => {
       const found = upgradable.get(raw);
-      if (!found) {
-        const headers = `Connection: Upgrade and Upgrade: ${CONSOLE_PROTOCOL}`;
-        throw new ColdironError('invalid_request', `the console is a stream: send the headers ${headers}`);
+      if (!found || raw.headers.upgrade?.toLowerCase() !== protocol) {
+        const headers = `Connection: Upgrade and Upgrade: ${protocol}`;
+        throw new ColdironError('invalid_request', `this is a stream: send the headers ${headers}`);
       }
-      return () => take(found, reply, id);
+      return () => take(found, reply, id, protocol);
     },
   };
 }
 
-function take({ socket, head }: Upgradable, reply: FastifyReply, correlationId: string): Duplex {
+function take({ socket, head }: Upgradable, reply: FastifyReply, correlationId: string, protocol: string): Duplex {
   reply.hijack();
   reply.raw.detachSocket(socket as Parameters<typeof reply.raw.detachSocket>[0]);
-  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${CONSOLE_PROTOCOL}`];
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${protocol}`];
   socket.write(`${[...lines, `X-Correlation-Id: ${correlationId}`].join('\r\n')}\r\n\r\n`);
   if (head.length > 0) socket.unshift(head);
   return socket;

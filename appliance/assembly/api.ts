@@ -44,6 +44,7 @@ export type ApiDeps = Pick<
   | 'onboardings'
   | 'maas'
   | 'runTimes'
+  | 'terminals'
 >;
 
 /** What a crash interrupted continues within this time. */

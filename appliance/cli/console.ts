@@ -2,13 +2,13 @@
 
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import type { ReadStream } from 'node:tty';
 import { CONSOLE_PROTOCOL } from '../api/upgrade.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { ESCAPE_HELP, EscapeReader } from './escape.ts';
 import { operate, pathOf } from './operate.ts';
+import { enterRawMode } from './raw-mode.ts';
 import { printable, printJson, standardOutput } from './terminal.ts';
 
 interface ConsoleOptions extends ConnectionOptions {
@@ -88,23 +88,4 @@ function keyHandler(stream: Duplex, atTerminal: boolean): (keys: Buffer) => void
       stream.destroy();
     }
   };
-}
-
-const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
-
-/** Returns a function that restores the mode. A signal or a failure restores it too. */
-function enterRawMode(terminal: ReadStream): () => void {
-  const leave = (): void => {
-    terminal.setRawMode(false);
-    process.off('exit', leave);
-    for (const signal of ENDING_SIGNALS) process.off(signal, leaveAndEnd);
-  };
-  const leaveAndEnd = (signal: NodeJS.Signals): void => {
-    leave();
-    process.kill(process.pid, signal);
-  };
-  terminal.setRawMode(true);
-  process.on('exit', leave);
-  for (const signal of ENDING_SIGNALS) process.on(signal, leaveAndEnd);
-  return leave;
 }

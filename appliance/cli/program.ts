@@ -16,6 +16,7 @@ import { addOnboardingCommands } from './onboarding-commands.ts';
 import { addProposalCommands } from './proposal-commands.ts';
 import { addRackCommands } from './rack.ts';
 import { filtering, NODES, selecting, selectingToRead } from './selection-options.ts';
+import { addTerminalCommands } from './terminal-commands.ts';
 
 const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
@@ -248,6 +249,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .action(async (sku, options) => (await import('./proposals.ts')).rollBackSku(sku, options));
   addProposalCommands(program, connected);
   addAccessCommands(program, connected);
+  addTerminalCommands(program, connected);
 
   const leases = program.command('leases').summary('list DHCP leases').description('Lists DHCP leases.');
   connected(leases.command('list'))

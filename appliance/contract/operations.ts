@@ -9,9 +9,10 @@ import { BMC_OPERATIONS } from './operations/bmc.ts';
 import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { NODE_OPERATIONS } from './operations/nodes.ts';
 import { ONBOARDING_OPERATIONS } from './operations/onboardings.ts';
-import { SIGN_IN_OPERATIONS } from './operations/sign-in.ts';
 import { PROPOSAL_OPERATIONS } from './operations/proposals.ts';
+import { SIGN_IN_OPERATIONS } from './operations/sign-in.ts';
 import { SITE_OPERATIONS } from './operations/site.ts';
+import { TERMINAL_OPERATIONS } from './operations/terminals.ts';
 
 const TABLE = {
   ...NODE_OPERATIONS,
@@ -23,6 +24,7 @@ const TABLE = {
   ...ALLOCATION_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...PROPOSAL_OPERATIONS,
+  ...TERMINAL_OPERATIONS,
   ...SITE_OPERATIONS,
   ...SIGN_IN_OPERATIONS,
 };

@@ -109,6 +109,7 @@ import {
 } from './schemas/site.ts';
 import { EventStream, FleetAnswer, StreamQuery } from './schemas/stream.ts';
 import { NewTask, Task, TaskReason, TaskReference } from './schemas/task.ts';
+import { Terminal, TerminalFilter, TerminalQuery, TerminalReference } from './schemas/terminal.ts';
 import { NewToken, Token } from './schemas/token.ts';
 import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
 
@@ -253,6 +254,13 @@ export const WIRE = {
   approveProposal: { params: ProposalReference, body: ApprovalBody, answer: refTo(Proposal) },
   rejectProposal: { params: ProposalReference, body: RejectionBody, answer: refTo(Proposal) },
   rollBackSku: { params: SkuReference, answer: refTo(Proposal) },
+  openNodeTerminal: {
+    params,
+    query: TerminalQuery,
+    answer: Type.Null({ description: 'From here on, frames: see docs/allocations.md' }),
+  },
+  listTerminals: { query: TerminalFilter, answer: listOf('terminals', refTo(Terminal)) },
+  closeTerminal: { params: TerminalReference, answer: refTo(Terminal) },
 
   applyInventory: { body: InventoryApply, answer: ApplyAnswer },
   listSites: { answer: listOf('sites', refTo(Site)) },

@@ -92,6 +92,20 @@ export const TASK_KINDS = {
     internal: true,
     onlyWhile: 'active',
   },
+  'open-terminal': {
+    means: 'connect a terminal of the account of an allocation',
+    // One that was lost must not open a terminal that nobody waits for.
+    repeatable: false,
+    limit: MINUTE,
+    parameters: {
+      allocation: ACCOUNT.allocation,
+      user: ACCOUNT.user,
+      terminal: { pattern: /^[0-9a-f-]{36}$/, standard: '' },
+      term: { pattern: /^[A-Za-z0-9_-]{1,40}$/, standard: 'xterm-256color' },
+    },
+    internal: true,
+    onlyWhile: 'active',
+  },
   'remove-account': {
     means: 'remove the account of an allocation with its files',
     repeatable: true,

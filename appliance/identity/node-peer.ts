@@ -3,7 +3,7 @@
 
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
-import type { CertificateRecord } from '../store/enrollment-store.ts';
+import type { CertificateRecord, Fingerprint } from '../store/enrollment-store.ts';
 import type { Store } from '../store/store.ts';
 import { fingerprintOf } from './fingerprint.ts';
 
@@ -37,6 +37,17 @@ export async function identifyPeer(store: PeerStore, der: Uint8Array, now: Insta
   return { ok: true, machine, certificate };
 }
 
+/** Why a certificate that was accepted before is not any more; null: it is. */
+export async function certificateRefusal(
+  store: Pick<Store, 'certificate' | 'authorities'>,
+  fingerprint: Fingerprint,
+  now: Instant,
+): Promise<PeerRefusal | null> {
+  const certificate = await store.certificate(fingerprint);
+  if (!certificate) return 'unknown-certificate';
+  return certificateProblem(certificate, now) ?? issuerProblem(store, certificate);
+}
+
 function certificateProblem(certificate: CertificateRecord, now: Instant): PeerRefusal | null {
   if (certificate.revokedAt !== null) return 'revoked';
   if (now < certificate.notBefore) return 'not-yet-valid';
@@ -48,7 +59,10 @@ async function removal(store: PeerStore, machine: MachineId): Promise<PeerRefusa
   return (await store.machine(machine))?.lifecycle.state === 'removed' ? 'removed' : null;
 }
 
-async function issuerProblem(store: PeerStore, { authority }: CertificateRecord): Promise<PeerRefusal | null> {
+async function issuerProblem(
+  store: Pick<Store, 'authorities'>,
+  { authority }: CertificateRecord,
+): Promise<PeerRefusal | null> {
   const issuer = (await store.authorities()).find(({ id }) => id === authority);
   return issuer?.state === 'retired' ? 'authority-retired' : null;
 }

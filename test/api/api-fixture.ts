@@ -52,6 +52,8 @@ import { skuProblemsOf } from '../../appliance/provisioning/sku-hardware.ts';
 import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
+import { DEFAULT_TERMINAL_SETTINGS } from '../../appliance/terminals/settings.ts';
+import { Terminals } from '../../appliance/terminals/terminals.ts';
 import { checkStoredEvents } from '../domain/events/checked-event.ts';
 import { commandsOf } from '../machines/commands-of.ts';
 import { NoteBoard } from '../trail/note-board.ts';
@@ -253,6 +255,10 @@ export async function openApi({
     power: bmc.power,
     logger,
   });
+  const terminals = new Terminals({
+    ...{ store, tasks: enrollment.tasks, newId: randomUUID, logger, settings: DEFAULT_TERMINAL_SETTINGS },
+    clock: { now: clock.now, setTimer: () => ({ cancel: () => undefined }) },
+  });
   const sudoPolicies = new SudoPolicies({ store, now: clock.now });
   const accessKeys = new AccessKeys({
     ...{ store, now: clock.now, probe: keyProbe },
@@ -281,6 +287,7 @@ export async function openApi({
   const real: Omit<ManagementDeps, 'proposals'> = {
     bmc,
     work,
+    terminals,
     onboardings: new Onboardings({
       ...{ store, fleet, runner, now: clock.now, newId: randomUUID },
       providerOf: () => native.name,

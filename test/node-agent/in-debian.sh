@@ -14,6 +14,10 @@ cd "$work/root"
 mount -t proc proc proc
 for place in dev run; do mount -t tmpfs -o mode=0755 none "$place"; done
 for device in null:3 zero:5 random:8 urandom:9; do mknod -m 666 "dev/${device%:*}" c 1 "${device#*:}"; done
+mknod -m 666 dev/tty c 5 0
+mkdir dev/pts
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts dev/pts
+ln -s pts/ptmx dev/ptmx
 chmod 1777 tmp
 mkdir -p ".$folder"
 mount --bind "$folder" ".$folder"

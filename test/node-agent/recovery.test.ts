@@ -37,7 +37,10 @@ const health = () => site.json<{ health: string }>('nodes', 'show', 'node01').he
 function moveTo(url: string | null): void {
   const text = readFileSync(join(ROOT, 'inventory/example.yaml'), 'utf8');
   const line = url === null ? '' : `    api_url: ${url}\n`;
-  const file = site.site.write('example.yaml', text.replace('    domain: example.com\n', `    domain: example.com\n${line}`));
+  const file = site.site.write(
+    'example.yaml',
+    text.replace('    domain: example.com\n', `    domain: example.com\n${line}`),
+  );
   site.run('apply', file);
 }
 

@@ -10,6 +10,7 @@ import { networkStart } from '../../machines/power-boot.ts';
 import { carryConsole } from '../carry-console.ts';
 import { findNode } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
+import { CONSOLE_PROTOCOL } from '../upgrade.ts';
 import { consoleLogView, logEntryView, quirkView, sensorView } from '../views/bmc.ts';
 
 const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
@@ -83,7 +84,7 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
   },
 
   async openNodeConsole(deps, { params, query: { steal = false, read_only = false }, origin, log, upgrade }) {
-    const takeStream = upgrade();
+    const takeStream = upgrade(CONSOLE_PROTOCOL);
     const machine = await findNode(deps, params.node);
     const opened = await deps.bmc.nodes.openConsole(machine, origin, { steal, readOnly: read_only });
     log.info({ node: machine.spec.hostname, actor: origin.actor, steal, read_only }, 'console opened');

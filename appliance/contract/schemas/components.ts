@@ -15,6 +15,7 @@ import { Onboarding } from './onboarding.ts';
 import { Proposal } from './proposal.ts';
 import { ErrorCodes, ErrorEnvelope } from './shared.ts';
 import { Task } from './task.ts';
+import { Terminal } from './terminal.ts';
 import { Token } from './token.ts';
 import { AuditEntry, Event, Lease } from './trail.ts';
 
@@ -45,5 +46,6 @@ export const COMPONENTS = [
   SshKey,
   SudoPolicy,
   Task,
+  Terminal,
   Token,
 ];

@@ -23,6 +23,7 @@ export type Producer =
   | 'self-check'
   | 'node-api'
   | 'export'
+  | 'terminals'
   | 'onboarding'
   | 'proposals'
   | 'maas';

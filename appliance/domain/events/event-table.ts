@@ -20,6 +20,7 @@ import { NODE_API_EVENTS } from './node-api-events.ts';
 import { ONBOARDING_EVENTS } from './onboarding-events.ts';
 import { PROPOSAL_EVENTS } from './proposal-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
+import { TERMINAL_EVENTS } from './terminal-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
 
@@ -43,6 +44,7 @@ export const EVENT_TABLE = {
   ...ALLOCATION_EVENTS,
   ...AGENT_EVENTS,
   ...PROPOSAL_EVENTS,
+  ...TERMINAL_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;

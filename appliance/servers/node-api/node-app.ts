@@ -20,6 +20,7 @@ import type { NodeApiDeps } from './node-api-deps.ts';
 import { createPeers } from './peer.ts';
 import { nodeSystemRoutes } from './system-routes.ts';
 import { nodeTaskRoutes } from './task-routes.ts';
+import { nodeTerminalRoutes } from './terminal-routes.ts';
 
 const KIBIBYTE = 1024;
 const Line = (most: number) => Type.String({ maxLength: most, pattern: '^[^\\r\\n]*$' });
@@ -51,6 +52,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger, contacts } = deps;
   const { authority, nodes, signer, heartbeats, twins, tasks, settings, agents } = enrollment;
   const app = createApp(deps);
+  limitBodies(app, deps.requestTimeout ?? 0);
   const peers = createPeers(store, now, {
     heard: (machine) => twins.heard(machine),
     refused: (request, code, words) => contacts.refused(request.ip, routeOf(request), code, words),
@@ -177,6 +179,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   nodeTaskRoutes(app, deps, peers);
   nodeSystemRoutes(app, deps, peers, failures);
   nodeAgentRoutes(app, deps, peers);
+  nodeTerminalRoutes(app, deps, peers);
   await app.ready();
   return app;
 }
@@ -193,6 +196,18 @@ function settingsIn(
     ...{ apiUrl: api_url, caSha256: ca_sha256 ?? null, taskKeys: task_keys ?? null, digest: digest ?? null },
     problem: problem ?? null,
   };
+}
+
+/** Instead of Node's own limit, which would also end the output of a terminal: a request that is sent as long as the terminal is open. */
+function limitBodies(app: App, limit: number): void {
+  app.server.requestTimeout = 0;
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    if (limit === 0 || routeOptions.config.endless === true) return;
+    const timer = setTimeout(() => {
+      if (!raw.complete) raw.socket.destroy();
+    }, limit).unref();
+    raw.once('close', () => clearTimeout(timer));
+  });
 }
 
 /** The pattern, so that nothing of the client's is repeated. */

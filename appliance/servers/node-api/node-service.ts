@@ -40,6 +40,8 @@ export interface NodeService {
   readonly contactAt: (address: string) => NodeContact | null;
   /** Which machine has an address by its lease. */
   useLeases(leasedTo: (address: Ipv4) => MachineId | null): void;
+  /** Terminals are opened later, too. */
+  useTerminals(terminals: NonNullable<ReturnType<NodeApiDeps['terminals']>>): void;
   /** Sessions are opened later than the node API; until then their requests are refused for the moment. */
   useSessions(sessions: NodeApiDeps['sessions']): void;
   stop(): Promise<void>;
@@ -71,6 +73,10 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
   const useSessions = (opened: typeof sessions): void => {
     sessions = opened;
   };
+  let terminals: ReturnType<NodeApiDeps['terminals']> = null;
+  const useTerminals: NodeService['useTerminals'] = (opened) => {
+    terminals = opened;
+  };
   // Leases are known later than the node API; until then the declared addresses are.
   let leasedTo: (address: Ipv4) => MachineId | null = () => null;
   const machineAt = (text: string): MachineId | null => {
@@ -90,6 +96,7 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
       contactAt: () => null,
       useLeases,
       useSessions,
+      useTerminals,
       stop: () => stopAll(stops),
     };
   const listener = await startNodeApi(
@@ -103,6 +110,7 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
       trail: deps.trail,
       machineAt,
       sessions: (...call) => sessions(...call),
+      terminals: () => terminals,
     },
     deps.listen,
   );
@@ -115,6 +123,7 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
     contactAt: (address) => listener.contacts.at(address),
     useLeases,
     useSessions,
+    useTerminals,
     stop: async () => {
       await stopAll(stops);
       await listener.stop();

@@ -101,6 +101,32 @@ task_update_agent() {
   mv -f "$next_agent.new" "$next_agent" && printf 'fetched the agent %s\n' "$(parameter digest)"
 }
 
+# The terminal goes on after its task. The log of the agent is open as 9.
+task_open_terminal() {
+  accounts=${STATE_DIRECTORY:-/var/lib/coldiron}
+  accounts=${accounts%%:*}/node-agent/accounts
+  user=$(parameter user)
+  if [ -z "$user" ] || [ "$(cat "$accounts/$(parameter allocation)" 2>/dev/null)" != "$user" ]; then
+    printf 'this node has no account of allocation %s\n' "$(parameter allocation)"
+    return 1
+  fi
+  uid=$(id -u "$user" 2>/dev/null) || uid=0
+  if [ "$uid" -lt 1000 ]; then
+    printf '%s is not the account of a person\n' "$user"
+    return 1
+  fi
+  for program in script base64 mkfifo stty; do
+    command -v "$program" >/dev/null 2>&1 || {
+      printf '%s is missing on this node\n' "$program"
+      return 1
+    }
+  done
+  login=$(getent passwd "$user" | cut -d : -f 7)
+  setsid /bin/sh "$0" terminal "$(parameter terminal)" "$user" "$(parameter term)" "$(getent passwd "$user" | cut -d : -f 6)" \
+    "${login:-/bin/sh}" </dev/null >/dev/null 2>&9 9>&- &
+  printf 'terminal %s of %s begins\n' "$(parameter terminal)" "$user"
+}
+
 # The restart itself follows after the result is reported: see do_task.
 task_restart_agent() { printf 'restarting the agent\n'; }
 task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
@@ -116,6 +142,7 @@ handle() {
     check-account) task_check_account ;;
     remove-account) task_remove_account ;;
     update-agent) task_update_agent ;;
+    open-terminal) task_open_terminal ;;
     restart-agent) task_restart_agent ;;
     reboot) task_reboot ;;
   esac
@@ -123,7 +150,7 @@ handle() {
 is_on_list() {
   case $1 in
     ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;;
-    provision-account | check-account | remove-account | update-agent) ;;
+    provision-account | check-account | remove-account | update-agent | open-terminal) ;;
     *) return 1 ;;
   esac
 }

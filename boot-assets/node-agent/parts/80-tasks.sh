@@ -28,7 +28,7 @@ refuse_task() {
 handle_within() {
   rm -f "$scratch/late" "$scratch/stop"
   setsid /bin/sh "$0" handle "$2" "$1" "$task_parameters" "$clock_offset" "$scratch/late" \
-    </dev/null >"$scratch/output-of-task" 2>&1 &
+    9>&2 </dev/null >"$scratch/output-of-task" 2>&1 &
   handler=-$!
   heartbeats_during "$3" &
   child=$!
