@@ -55,7 +55,6 @@ export const NOT_RECORDED: Readonly<Record<string, string>> = {
   'disk-too-small': NOT_YET,
   'disk-read-only': NOT_YET,
   'disk-hangs': NOT_YET,
-  'appliance-killed': NOT_YET,
   'node-api-blocked-at-rehearsal': NOT_YET,
   'system-without-agent': NOT_YET,
   'node-api-blocked': NOT_YET,
