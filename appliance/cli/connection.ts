@@ -24,6 +24,8 @@ export interface Connection {
   call<T>(method: Method, path: string, sent: Sent): Promise<T>;
   /** The connection, after the appliance has switched it to that protocol (RFC 9110 §7.8). */
   upgrade(path: string, query: Query, protocol: string): Promise<Duplex>;
+  /** An answer without end, as text. It fails when nothing arrives for a while, not even a heartbeat. */
+  stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -94,6 +96,7 @@ interface Appliance {
 const connectionTo = (appliance: Appliance): Connection => ({
   call: (method, path, sent) => call(appliance, method, path, sent),
   upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
+  stream: (path, query, signal) => openStream(appliance, urlOf(appliance, path, query), signal),
 });
 
 function token(options: ConnectionOptions): string {
@@ -178,6 +181,33 @@ async function upgrade(appliance: Appliance, url: URL, protocol: string): Promis
   request.on('error', (error) => reject(unreachable(error, placeOf(appliance))));
   request.end();
   return promise;
+}
+
+/** Three heartbeats of the appliance. */
+const SILENCE_MS = 45_000;
+
+async function openStream(appliance: Appliance, url: URL, signal: AbortSignal): Promise<AsyncIterable<string>> {
+  const request = await requestTo(appliance, url, { agent: false, signal, headers: { accept: 'text/event-stream' } });
+  const silent = Object.assign(new Error('nothing was heard any more'), { code: 'ETIMEDOUT' });
+  request.setTimeout(SILENCE_MS, () => void request.destroy(silent));
+  request.end();
+  const failed = (error: unknown): ColdironError => unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
+  let answer: http.IncomingMessage;
+  try {
+    [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+  } catch (error) {
+    throw failed(error);
+  }
+  const status = answer.statusCode ?? 0;
+  if (status >= 400) throw refusal(status, await text(answer));
+  answer.setEncoding('utf8');
+  return (async function* () {
+    try {
+      yield* answer as AsyncIterable<string>;
+    } catch (error) {
+      throw failed(error);
+    }
+  })();
 }
 
 function refusal(status: number, body: string): ColdironError {

@@ -56,4 +56,20 @@ export function addNodeReads(program: Command, connected: (command: Command) => 
     .option('--limit <n>', 'show at most this many of the newest events of each node', '200')
     .addHelpText('after', '\nExamples:\n  coldiron trail node01\n  coldiron trail --rack r7 --limit 20')
     .action(async (nodes, options) => (await import('./trail.ts')).trail(nodes, options));
+  connected(program.command('events'))
+    .summary('show the newest events, and follow them')
+    .description(
+      'Shows the newest events of the appliance and all its nodes. With --follow, each following one as it happens, also\n' +
+        'after a lost connection, until Ctrl-C.',
+    )
+    .option('-f, --follow', 'go on with each event as it happens; with --json, one JSON value per line')
+    .option('--node <node>', 'only events of this node: host name, MAC address or id')
+    .option('--kind <kind>', 'only events of this kind and its subkinds, such as lifecycle')
+    .option('--after <number>', 'begin after the event with this number')
+    .option('--limit <n>', 'show at most this many that have happened already', '20')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  coldiron events --follow\n  coldiron events --follow --node node01 --kind session --json',
+    )
+    .action(async (options) => (await import('./events.ts')).showEvents(options));
 }

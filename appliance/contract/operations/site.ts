@@ -97,7 +97,7 @@ export const SITE_OPERATIONS = {
     summary: 'Follow nodes and events as Server-Sent Events: a snapshot, then changes; resumed with Last-Event-ID',
     errors: ['not_found', 'too_many_streams'],
     content: 'text/event-stream',
-    cli: null,
+    cli: 'events',
   },
   listAuditEntries: {
     ...viewer,
