@@ -221,6 +221,12 @@ export const LAYERS: readonly Layer[] = [
     node: ['node:crypto'],
   },
   {
+    at: 'metrics',
+    holds: 'counters, gauges and histograms, and their text for Prometheus ([monitoring.md](monitoring.md))',
+    imports: ['domain', 'metrics', 'store/store', 'store/change', 'trail/trail'],
+    node: ['node:perf_hooks'],
+  },
+  {
     at: 'api',
     holds: 'handlers, views, authentication, OpenAPI',
     imports: [
@@ -239,6 +245,7 @@ export const LAYERS: readonly Layer[] = [
         'store/allocation-store',
       ],
       'onboarding/onboardings',
+      'metrics/registry',
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],

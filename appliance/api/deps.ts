@@ -68,5 +68,7 @@ export interface ManagementDeps extends AppEdge {
   readonly sudoPolicies: SudoPolicies;
   /** One for all listeners of the process. */
   readonly live: LiveFeed;
+  /** The text of all metrics now. */
+  readonly metrics: (openMetrics: boolean) => Promise<string>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

@@ -36,7 +36,11 @@ export type ApiDeps = Pick<
   | 'runTimes'
 >;
 
-export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
+export async function openApi(
+  foundation: Foundation,
+  deps: ApiDeps,
+  metricsOf: (live: LiveFeed) => ManagementDeps['metrics'],
+): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
@@ -44,7 +48,8 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
     ...{ store, fleet, now: clock.now, setTimer: clock.setTimer, log: logger },
     breathe: () => setImmediate(),
   });
-  const shared = { ...deps, requests, live, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const metrics = metricsOf(live);
+  const shared = { ...deps, requests, live, metrics, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

@@ -260,6 +260,7 @@ export const WIRE = {
     answer: refTo(Token),
   },
   getHealth: { answer: HealthAnswer },
+  getMetrics: { answer: Type.String({ description: 'OpenMetrics 1.0, or the Prometheus text format 0.0.4' }) },
   getOpenApi: { answer: Type.Object({}, { additionalProperties: true }) },
 } as const satisfies Readonly<Record<OperationId, Wire>>;
 

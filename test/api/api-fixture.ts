@@ -316,6 +316,7 @@ export async function openApi({
     }),
     bootPort: 8080,
     live,
+    metrics: async (openMetrics) => (openMetrics ? '# EOF\n' : ''),
     logger,
   };
   const app = await buildManagementApi({ ...real, ...deps(real) });

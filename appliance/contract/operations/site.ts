@@ -184,5 +184,13 @@ export const SITE_OPERATIONS = {
     write: null,
     cli: null,
   },
+  getMetrics: {
+    ...viewer,
+    path: '/metrics',
+    tag: 'health',
+    summary: 'Read all metrics, for Prometheus; as OpenMetrics when Accept names it',
+    content: 'application/openmetrics-text',
+    cli: null,
+  },
   getOpenApi: { ...viewer, path: `${V1}/openapi.json`, tag: 'meta', summary: 'This document', cli: null },
 } as const satisfies Readonly<Record<string, Operation>>;
