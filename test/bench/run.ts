@@ -15,6 +15,7 @@ import { benchIdle } from './idle.ts';
 import { benchOnboarding } from './onboarding.ts';
 import { benchRender } from './render.ts';
 import { benchStorm } from './storm.ts';
+import { benchStream } from './stream.ts';
 import { benchTftp } from './tftp.ts';
 
 const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   onboarding: benchOnboarding,
   render: benchRender,
   storm: benchStorm,
+  stream: benchStream,
   tftp: benchTftp,
 };
 

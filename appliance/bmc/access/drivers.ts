@@ -19,8 +19,8 @@ export const driverOpener =
   (gates: BmcGates, memory: BmcMemory, onCall: OnDriverCall = () => undefined): OpenDriver =>
   (machine, at, login) => {
     const driver = DRIVERS[at.driver](machine, at, login, memory);
-    const told: OnBmcCall = (verb, result, ms) => onCall(at.driver, verb, result, ms);
-    return paced(driver, gates.gate(at.address), gates.fingerprint(login.username, login.password), told);
+    const onEach: OnBmcCall = (verb, result, ms) => onCall(at.driver, verb, result, ms);
+    return paced(driver, gates.gate(at.address), gates.fingerprint(login.username, login.password), onEach);
   };
 
 type Driver = (machine: Machine, at: DriverAddress, login: BmcLogin, memory: BmcMemory) => Bmc;
