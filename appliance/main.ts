@@ -11,6 +11,7 @@ import { openFoundation, StopList } from './assembly/foundation.ts';
 import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
 import { openMedia } from './assembly/media.ts';
+import { openMetrics } from './assembly/metrics.ts';
 import { openOnboarding } from './assembly/onboarding.ts';
 import { nodeWork, openRunTimes, openWork } from './assembly/provisioning.ts';
 import { openSelfCheck } from './assembly/self-check.ts';
@@ -54,19 +55,23 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
     const terminals = await openTerminals(foundation, enrollment);
     nodes.useTerminals(terminals);
-    const api = await openApi(foundation, {
-      ...{ enrollment, commands, exports, runTimes, contactAt: nodes.contactAt },
-      ...openAllocations(foundation, commands, enrollment),
-      ...{ work: tasks, onboardings: onboarding.onboardings, maas: onboarding.maas, terminals },
-      renderings: work.renderings,
-      services: servers.services,
-      listeners: servers.listeners,
-      applianceProblems,
-      bootContract: servers.bootContract,
-      bootPort,
-      resolver: boot.resolver,
-      bmc: bmcs,
-    });
+    const api = await openApi(
+      foundation,
+      {
+        ...{ enrollment, commands, exports, runTimes, contactAt: nodes.contactAt },
+        ...openAllocations(foundation, commands, enrollment),
+        ...{ work: tasks, onboardings: onboarding.onboardings, maas: onboarding.maas, terminals },
+        renderings: work.renderings,
+        services: servers.services,
+        listeners: servers.listeners,
+        applianceProblems,
+        bootContract: servers.bootContract,
+        bootPort,
+        resolver: boot.resolver,
+        bmc: bmcs,
+      },
+      openMetrics(foundation, { boot, nodes, exports, applianceProblems, services: servers.services }),
+    );
     const node = nodes.address === null ? [] : [{ what: 'node', where: `https://${nodes.address}/node/v1` }];
     const bootPlaces = await servers.start();
     useListeners(servers.listeners);

@@ -7,6 +7,9 @@ import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { apiDocument } from '../appliance/contract/document.ts';
 import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
+import { alertRules } from '../appliance/metrics/alerts.ts';
+import { dashboard } from '../appliance/metrics/dashboard.ts';
+import { monitoringDocument } from '../appliance/metrics/document.ts';
 import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
 import { documentedFaults } from './faults/documented.ts';
 
@@ -33,6 +36,16 @@ describe('docs/diagnosis.md', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/diagnosis.md'), 'utf8')).toBe(
       diagnosisDocument(documentedFaults()),
     );
+  });
+});
+
+describe('docs/monitoring', () => {
+  const shipped = (name: string): string => readFileSync(join(import.meta.dirname, '../docs', name), 'utf8');
+
+  it('matches the metrics, the alerts and the dashboard (npm run docs updates it)', () => {
+    expect(shipped('monitoring.md')).toBe(monitoringDocument());
+    expect(shipped('monitoring/alerts.yml')).toBe(alertRules());
+    expect(JSON.parse(shipped('monitoring/grafana-dashboard.json'))).toEqual(dashboard());
   });
 });
 

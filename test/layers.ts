@@ -254,6 +254,12 @@ export const LAYERS: readonly Layer[] = [
     node: ['node:events', 'node:stream'],
   },
   {
+    at: 'metrics',
+    holds: 'counters, gauges and histograms, and their text for Prometheus ([monitoring.md](monitoring.md))',
+    imports: ['domain', 'metrics', 'store/store', 'store/change', 'trail/trail'],
+    node: ['node:perf_hooks'],
+  },
+  {
     at: 'api',
     holds: 'handlers, views, authentication, OpenAPI',
     imports: [
@@ -275,6 +281,7 @@ export const LAYERS: readonly Layer[] = [
       ],
       'onboarding/onboardings',
       'proposals',
+      'metrics/registry',
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],

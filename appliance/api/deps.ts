@@ -94,5 +94,7 @@ export interface ManagementDeps extends AppEdge {
   /** Finds a host in MAAS that is to be onboarded there; null: no MAAS is configured. */
   readonly maas: MaasHosts | null;
   readonly terminals: Pick<Terminals, 'open' | 'list' | 'close'>;
+  /** The text of all metrics now. */
+  readonly metrics: (openMetrics: boolean) => Promise<string>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

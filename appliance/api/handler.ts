@@ -42,10 +42,13 @@ export interface Call<Id extends OperationId> {
 export class RawAnswer {
   readonly status: number;
   readonly content: object | Readable | 'taken-over';
+  /** Media type; null: JSON. */
+  readonly type: string | null;
 
-  constructor(status: number, content: object | Readable | 'taken-over') {
+  constructor(status: number, content: object | Readable | 'taken-over', type: string | null = null) {
     this.status = status;
     this.content = content;
+    this.type = type;
   }
 }
 

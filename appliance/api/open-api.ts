@@ -8,6 +8,7 @@ export async function generateOpenApi(): Promise<object> {
     store: untouched('store'),
     fleet: untouched('fleet'),
     live: untouched('live feed'),
+    metrics: untouched('metrics'),
     commands: untouched('commands'),
     requests: untouched('requests'),
     authenticate: untouched('authenticate'),

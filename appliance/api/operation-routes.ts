@@ -57,7 +57,10 @@ async function answerTo(
       : await writeOnce(routes, id, request, reply);
   if (answer instanceof RawAnswer) {
     if (answer.content === 'taken-over') return reply;
-    return reply.code(answer.status).type(JSON_TYPE).send(answer.content);
+    return reply
+      .code(answer.status)
+      .type(answer.type ?? JSON_TYPE)
+      .send(answer.content);
   }
   const version = operation.etag === undefined ? undefined : (answer as Record<string, unknown>)[operation.etag];
   if (typeof version === 'number') reply.header('etag', etagOf(version));

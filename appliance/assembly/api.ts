@@ -50,7 +50,11 @@ export type ApiDeps = Pick<
 /** What a crash interrupted continues within this time. */
 const SWEEP_PROPOSALS_EVERY = 2 * SECOND;
 
-export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
+export async function openApi(
+  foundation: Foundation,
+  deps: ApiDeps,
+  metricsOf: (live: LiveFeed) => ManagementDeps['metrics'],
+): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
@@ -62,8 +66,9 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const signInCodes = new OneTimeCodes(clock);
   const signIn = new SignIn({ store, clock, sessions: webSessions, codes: signInCodes });
   let url: string | null = null;
+  const metrics = metricsOf(live);
   const base = {
-    ...{ ...deps, requests, live, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
+    ...{ ...deps, requests, live, metrics, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
     ...{ webSessions, signInCodes, signIn, pageUrl: () => url },
   };
   const proposals = openProposals(base);

@@ -14,7 +14,7 @@ import { repeat } from '../net/repeat.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function openBmc(foundation: Foundation): Promise<BmcService> {
-  const { config, store, fleet, trail, logger } = foundation;
+  const { config, store, fleet, trail, logger, metrics } = foundation;
   return openBmcService({
     store,
     vault: createVault(await loadVaultKeys(config.state, process.env.CREDENTIALS_DIRECTORY)),
@@ -30,6 +30,7 @@ export async function openBmc(foundation: Foundation): Promise<BmcService> {
     scanned: config.bmcScan,
     nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
     log: logger,
+    onCall: metrics.calledBmc,
   });
 }
 

@@ -11,6 +11,8 @@ import { Fleet } from '../inventory/fleet.ts';
 import { FleetFollower } from '../inventory/fleet-follower.ts';
 import { applySiteInventory } from '../inventory/site-inventory.ts';
 import { type Clock, systemClock } from '../machines/runner/clock.ts';
+import { ApplianceMetrics } from '../metrics/appliance-metrics.ts';
+import { measuredStore } from '../metrics/measured-store.ts';
 import { claimSocket } from '../net/listen.ts';
 import { repeat } from '../net/repeat.ts';
 import { StoreWrites } from '../self-check/store-problem.ts';
@@ -46,6 +48,7 @@ export interface Foundation {
   readonly trail: TrailRecorder;
   /** Whether the last write to the store succeeded. */
   readonly storeWrites: StoreWrites;
+  readonly metrics: ApplianceMetrics;
   /** The path of the management socket. */
   readonly socket: string;
   /** Null: there is none any more. */
@@ -65,10 +68,17 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   await secureStateFolder(config.state, logger);
   const socket = await claimSocket(join(config.state, 'coldiron.sock'));
   const storeWrites = new StoreWrites();
-  const unlimited = observedStore(await openSqliteStore({ file: join(config.state, STORE_FILE), logger }), storeWrites);
+  const metrics = new ApplianceMetrics();
+  const opened = await openSqliteStore({ file: join(config.state, STORE_FILE), logger });
+  const unlimited = observedStore(
+    measuredStore(opened, metrics, () => performance.now()),
+    storeWrites,
+  );
   stops.add(() => unlimited.close());
   const trail = new TrailRecorder(unlimited, clock.now);
+  trail.observe(metrics.noted);
   const store = limitedStore(unlimited, trail);
+  store.subscribe(metrics.committed);
   const adminTokenFile = await ensureAdminToken(store, config.state, clock);
 
   const fleet = new Fleet();
@@ -88,6 +98,20 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   stops.add(repeat(HOUR, () => store.trimWebSessions(clock.now(), clock.now() - WEB_SESSION_IDLE), logger));
   return {
-    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile, storeWrites },
+    ...{
+      config,
+      logger,
+      stops,
+      clock,
+      newId,
+      store,
+      fleet,
+      follower,
+      trail,
+      socket,
+      adminTokenFile,
+      storeWrites,
+      metrics,
+    },
   };
 }

@@ -1,14 +1,18 @@
 // Puts a driver behind its gate: every verb is queued.
 
 import type { Bmc } from './bmc.ts';
+import { BmcError, type BmcFailure } from './bmc-error.ts';
 import type { BmcGate } from './gates.ts';
 
+/** Told of each call when it is over: how it ended, and how long it took without the time in the queue. */
+export type OnBmcCall = (verb: keyof Bmc, result: 'ok' | BmcFailure | 'error', ms: number) => void;
+
 /** `credential` identifies the credentials of the driver: see `BmcGates.fingerprint`. */
-export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
+export function paced(bmc: Bmc, gate: BmcGate, credential: string, onCall: OnBmcCall = () => undefined): Bmc {
   const read = <Result>(verb: keyof Bmc, work: () => Promise<Result>): Promise<Result> =>
-    gate.pass({ verb, credential, changes: false }, work);
+    gate.pass({ verb, credential, changes: false }, () => measured(verb, work, onCall));
   const change = <Result>(verb: keyof Bmc, work: () => Promise<Result>): Promise<Result> =>
-    gate.pass({ verb, credential, changes: true }, work);
+    gate.pass({ verb, credential, changes: true }, () => measured(verb, work, onCall));
   return {
     identity: () => read('identity', () => bmc.identity()),
     networkCards: () => read('networkCards', () => bmc.networkCards()),
@@ -30,4 +34,16 @@ export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
     ejectMedia: (which) => change('ejectMedia', () => bmc.ejectMedia(which)),
     close: () => bmc.close(),
   };
+}
+
+async function measured<Result>(verb: keyof Bmc, work: () => Promise<Result>, onCall: OnBmcCall): Promise<Result> {
+  const began = performance.now();
+  try {
+    const result = await work();
+    onCall(verb, 'ok', performance.now() - began);
+    return result;
+  } catch (error) {
+    onCall(verb, error instanceof BmcError ? error.failure : 'error', performance.now() - began);
+    throw error;
+  }
 }

@@ -31,6 +31,8 @@ export interface Connection {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<http.IncomingMessage>;
+  /** An answer without end, as text. It fails when nothing arrives for a while, not even a heartbeat. */
+  stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -102,6 +104,7 @@ const connectionTo = (appliance: Appliance): Connection => ({
   call: (method, path, sent) => call(appliance, method, path, sent),
   upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
   post: (path, body, headers, signal) => post(appliance, urlOf(appliance, path), { body, headers, signal }),
+  stream: (path, query, signal) => openStream(appliance, urlOf(appliance, path, query), signal),
 });
 
 function token(options: ConnectionOptions): string {
@@ -202,6 +205,33 @@ async function post(
   } catch (error) {
     throw unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
   }
+}
+
+/** Three heartbeats of the appliance. */
+const SILENCE_MS = 45_000;
+
+async function openStream(appliance: Appliance, url: URL, signal: AbortSignal): Promise<AsyncIterable<string>> {
+  const request = await requestTo(appliance, url, { agent: false, signal, headers: { accept: 'text/event-stream' } });
+  const silent = Object.assign(new Error('nothing was heard any more'), { code: 'ETIMEDOUT' });
+  request.setTimeout(SILENCE_MS, () => void request.destroy(silent));
+  request.end();
+  const failed = (error: unknown): ColdironError => unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
+  let answer: http.IncomingMessage;
+  try {
+    [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+  } catch (error) {
+    throw failed(error);
+  }
+  const status = answer.statusCode ?? 0;
+  if (status >= 400) throw refusal(status, await text(answer));
+  answer.setEncoding('utf8');
+  return (async function* () {
+    try {
+      yield* answer as AsyncIterable<string>;
+    } catch (error) {
+      throw failed(error);
+    }
+  })();
 }
 
 function refusal(status: number, body: string): ColdironError {

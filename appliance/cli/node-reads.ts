@@ -57,11 +57,20 @@ export function addNodeReads(program: Command, connected: (command: Command) => 
     .addHelpText('after', '\nExamples:\n  coldiron trail node01\n  coldiron trail --rack r7 --limit 20')
     .action(async (nodes, options) => (await import('./trail.ts')).trail(nodes, options));
   connected(program.command('events'))
-    .summary('list events of all nodes, or of one request')
-    .description('Lists events as they were stored, newest last.')
-    .option('--correlation-id <id>', 'only what one request did, with all work that it started')
-    .option('--kind <kind>', 'only this kind and its subkinds: lifecycle, task, agent.error …')
-    .option('--limit <n>', 'show at most this many', '50')
-    .addHelpText('after', '\nExample:\n  coldiron events --correlation-id 8f14e45f-ceea-467f-a83c-0d5e6f2f3c11')
-    .action(async (options) => (await import('./trail.ts')).listEvents(options));
+    .summary('show the newest events, and follow them')
+    .description(
+      'Shows the newest events of the appliance and all its nodes. With --follow, each following one as it happens, also\n' +
+        'after a lost connection, until Ctrl-C.',
+    )
+    .option('-f, --follow', 'go on with each event as it happens; with --json, one JSON value per line')
+    .option('--node <node>', 'only events of this node: host name, MAC address or id')
+    .option('--kind <kind>', 'only events of this kind and its subkinds, such as lifecycle')
+    .option('--correlation-id <id>', 'only what one request did, with all work that it started; not with --follow')
+    .option('--after <number>', 'begin after the event with this number')
+    .option('--limit <n>', 'show at most this many that have happened already', '20')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  coldiron events --follow\n  coldiron events --follow --node node01 --kind session --json\n  coldiron events --correlation-id 8f14e45f-ceea-467f-a83c-0d5e6f2f3c11',
+    )
+    .action(async (options) => (await import('./events.ts')).showEvents(options));
 }

@@ -1,6 +1,5 @@
 import type { Answer } from '../contract/wire.ts';
 import type { Json } from '../domain/event.ts';
-import { eventSentence } from '../domain/events/known-event.ts';
 import { storyLines } from '../trail/story.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import type { SelectionOptions } from './node-selection.ts';
@@ -36,29 +35,6 @@ function printTrail(output: Output, { events }: Pick<Answer<'listEvents'>, 'even
   )) {
     output.write(`${line.startsWith('  ') ? printable(line) : styled(output, 'bold', line)}\n`);
   }
-}
-
-interface EventOptions extends ConnectionOptions {
-  readonly limit: string;
-  readonly kind?: string;
-  readonly correlationId?: string;
-}
-
-export async function listEvents(options: EventOptions): Promise<void> {
-  const query = { limit: options.limit, newest: 'true', kind: options.kind, correlation_id: options.correlationId };
-  const connection = await connect(options);
-  const { events } = await operate(connection, 'listEvents', { query });
-  const output = standardOutput();
-  if (options.json) return printJson(output, events);
-  const rows = events.map((event) => [
-    String(event.seq),
-    event.at,
-    event.kind,
-    event.actor,
-    event.correlation_id ?? '-',
-    printable(eventSentence({ ...event, data: event.data as Json })),
-  ]);
-  output.write(table(output, ['SEQ', 'AT', 'KIND', 'BY', 'REQUEST', 'WHAT'], rows));
 }
 
 export async function listLeases(options: ConnectionOptions & { readonly network?: string }): Promise<void> {

@@ -47,7 +47,7 @@ export interface Operation {
   /** Status of the answer; 200 when left out. */
   readonly status?: 101 | 201;
   /** Media type of the answer; JSON when left out. */
-  readonly content?: 'text/event-stream';
+  readonly content?: 'text/event-stream' | 'application/openmetrics-text';
   /** In addition to the errors of every operation of its kind (errorsOf). */
   readonly errors: readonly ErrorCode[];
   /** The field of the answer that is its ETag. */

@@ -306,6 +306,7 @@ export const WIRE = {
   signOut: { answer: Nothing },
   createSignInCode: { body: Nothing, answer: SignInCode },
   getHealth: { answer: HealthAnswer },
+  getMetrics: { answer: Type.String({ description: 'OpenMetrics 1.0, or the Prometheus text format 0.0.4' }) },
   getOpenApi: { answer: Type.Object({}, { additionalProperties: true }) },
 } as const satisfies Readonly<Record<OperationId, Wire>>;
 

@@ -74,6 +74,12 @@ export interface EventQuery {
   readonly newest?: boolean;
 }
 
+export interface Queue {
+  readonly waiting: number;
+  /** Null: nothing waits. */
+  readonly since: Instant | null;
+}
+
 export type AuditVerdict =
   | { readonly intact: true; readonly entries: number; readonly head: string }
   | { readonly intact: false; readonly entries: number; readonly seq: number; readonly reason: string };
@@ -131,6 +137,8 @@ export interface Store
   reclaimEffects(): Promise<number>;
   effects(machine: MachineId): Promise<Effect[]>;
   nextEffectDue(): Promise<Instant | null>;
+  /** What waits, and since when: effects that are due and not running, and tasks that no node has fetched. */
+  queues(now: Instant): Promise<Readonly<Record<'effects' | 'tasks', Queue>>>;
 
   commitLeases(leases: readonly Lease[]): Promise<void>;
   leases(network?: ObjectName): Promise<Lease[]>;

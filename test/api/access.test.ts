@@ -62,6 +62,7 @@ viewer GET /boot-contract
 viewer GET /events
 viewer GET /events/stream
 viewer GET /fleet
+viewer GET /metrics
 viewer GET /exports
 viewer GET /exports/:receiver/dead-letters
 viewer GET /ca

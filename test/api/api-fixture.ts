@@ -336,6 +336,7 @@ export async function openApi({
     }),
     bootPort: 8080,
     live,
+    metrics: async (openMetrics) => (openMetrics ? '# EOF\n' : ''),
     logger,
   };
   const whole = { ...real, proposals: openProposals(real) };

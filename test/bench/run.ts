@@ -16,6 +16,7 @@ import { benchOnboarding } from './onboarding.ts';
 import { benchOnboardings } from './onboardings.ts';
 import { benchRender } from './render.ts';
 import { benchStorm } from './storm.ts';
+import { benchStream } from './stream.ts';
 import { benchTftp } from './tftp.ts';
 
 const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   onboardings: (runs) => benchOnboardings(runs),
   render: benchRender,
   storm: benchStorm,
+  stream: benchStream,
   tftp: benchTftp,
 };
 

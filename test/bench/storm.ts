@@ -22,25 +22,39 @@ const MACHINES_AT = ['1.0/24', '2.0/23', '4.0/22', '8.0/21', '16.0/20', '32.0/19
 export async function benchStorm(machines = 1000, seconds = 60): Promise<void> {
   needPackages(['iproute2']);
   await BenchWire.during(1, async (wire) => {
-    putLoader(wire.state);
-    const rack = largeRack(NODES, { interface: wire.serverInterface, dhcp: 'authoritative' });
-    writeFileSync(join(wire.folder, 'rack.json'), JSON.stringify(rack));
-    const listen = { boot: `${SERVER}:8080`, management: '127.0.0.1:8443' };
-    const appliance = await wire.coldiron({ listen, inventory: ['rack.json'] });
-    await beAllMachines(wire);
-
-    const program = [process.execPath, fileURLToPath(import.meta.resolve('./storm-client.ts'))] as const;
-    const size = [machines, NODES, seconds].map(String);
-    const cpuBefore = cpuSecondsOf(appliance.pid);
-    const client = new RackProcess(wire.client, [...program, SERVER, ...size]);
-    try {
-      const line = await client.line((text) => text.startsWith('{'), seconds * 1000 + PATIENCE_MS);
-      const cpu = ((cpuSecondsOf(appliance.pid) - cpuBefore) * 1000) / machines;
-      report(machines, JSON.parse(line), cpu);
-    } finally {
-      await client.end();
-    }
+    const { result, cpu } = await stormOn(wire, await rackOf(wire), machines, seconds);
+    report(machines, result, cpu);
   });
+}
+
+/** An appliance with 10,000 nodes. */
+export async function rackOf(wire: BenchWire): Promise<RackProcess> {
+  putLoader(wire.state);
+  const rack = largeRack(NODES, { interface: wire.serverInterface, dhcp: 'authoritative' });
+  writeFileSync(join(wire.folder, 'rack.json'), JSON.stringify(rack));
+  const listen = { boot: `${SERVER}:8080`, management: '127.0.0.1:8443' };
+  const appliance = await wire.coldiron({ listen, inventory: ['rack.json'] });
+  await beAllMachines(wire);
+  return appliance;
+}
+
+/** `cpu`: milliseconds of the appliance's processor time per machine. */
+export async function stormOn(
+  wire: BenchWire,
+  appliance: RackProcess,
+  machines: number,
+  seconds: number,
+): Promise<{ readonly result: StormReport; readonly cpu: number }> {
+  const program = [process.execPath, fileURLToPath(import.meta.resolve('./storm-client.ts'))] as const;
+  const size = [machines, NODES, seconds].map(String);
+  const cpuBefore = cpuSecondsOf(appliance.pid);
+  const client = new RackProcess(wire.client, [...program, SERVER, ...size]);
+  try {
+    const line = await client.line((text) => text.startsWith('{'), seconds * 1000 + PATIENCE_MS);
+    return { result: JSON.parse(line), cpu: ((cpuSecondsOf(appliance.pid) - cpuBefore) * 1000) / machines };
+  } finally {
+    await client.end();
+  }
 }
 
 /** One namespace for all machines: it replies for each of their addresses, and broadcasts in their network. */

@@ -8,6 +8,7 @@ import { SECOND } from '../../domain/instant.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import { parseObjectName } from '../../domain/names.ts';
 import { shown } from '../../domain/parsed.ts';
+import { OPEN_METRICS_TYPE, PROMETHEUS_TYPE } from '../../metrics/registry.ts';
 import { findNodeEverKnown } from '../find-node.ts';
 import { type HandlerDeps, type Handlers, RawAnswer } from '../handler.ts';
 import type { Sink } from '../live/listener.ts';
@@ -16,7 +17,7 @@ import { GZIP_HEADER } from '../live/sse.ts';
 import type { StreamFilter } from '../live/stream-filter.ts';
 import { eventView } from '../views/trail.ts';
 
-export const liveHandlers: Handlers<'listEvents' | 'listFleet' | 'streamEvents'> = {
+export const liveHandlers: Handlers<'listEvents' | 'listFleet' | 'streamEvents' | 'getMetrics'> = {
   async listEvents(deps, { query, gone }) {
     const { node, limit = 100, wait = 0, correlation_id: correlationId, ...rest } = query;
     const machine = node === undefined ? null : (await findNodeEverKnown(deps, node)).id;
@@ -56,6 +57,12 @@ export const liveHandlers: Handlers<'listEvents' | 'listFleet' | 'streamEvents'>
       log.info({ actor: origin.actor }, 'event stream closed');
     });
     return new RawAnswer(200, 'taken-over');
+  },
+
+  async getMetrics({ metrics }, { header }) {
+    const openMetrics = (header('accept') ?? '').includes('application/openmetrics-text');
+    const text = await metrics(openMetrics);
+    return new RawAnswer(200, Buffer.from(text), openMetrics ? OPEN_METRICS_TYPE : PROMETHEUS_TYPE);
   },
 };
 

@@ -3,6 +3,7 @@
 
 import type { StoredEvent } from '../../domain/event.ts';
 import { severityOf } from '../../domain/events/known-event.ts';
+import { plainLine } from '../../domain/plain-line.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { Store } from '../../store/store.ts';
 import { eventView } from '../views/trail.ts';
@@ -90,7 +91,8 @@ export class EventTail {
     return {
       ...{ seq, machine, kind, severity: severityOf(kind) },
       site: machine === null ? null : (fleet.machineEverKnown(machine)?.spec.site ?? null),
-      text: messageText('event', JSON.stringify(eventView(event, fleet)), seq),
+      // Escapes of JSON: the value stays the same, and a terminal that shows the stream obeys nothing in it.
+      text: messageText('event', plainLine(JSON.stringify(eventView(event, fleet))), seq),
     };
   };
 

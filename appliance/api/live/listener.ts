@@ -91,7 +91,7 @@ export class Listener {
       if (reason === null) this.#covered = after;
       else {
         this.#covered = tail.cursor;
-        await this.#send(messageText('reset', JSON.stringify({ reason, cursor: this.#covered })));
+        await this.#send(messageText('reset', JSON.stringify({ reason, cursor: this.#covered }), this.#covered));
       }
     }
     this.#pumping = false;
@@ -196,7 +196,8 @@ export class Listener {
 
   async #announce(): Promise<void> {
     const time = instantText(this.#sources.now());
-    await this.#send(messageText('ready', JSON.stringify({ cursor: this.#covered, time })));
+    const id = this.reader.filter.events ? this.#covered : undefined;
+    await this.#send(messageText('ready', JSON.stringify({ cursor: this.#covered, time }), id));
     this.#announced = true;
   }
 

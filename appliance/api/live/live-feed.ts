@@ -21,11 +21,16 @@ export interface LiveDeps {
   /** Lets other work proceed. */
   readonly breathe: () => Promise<void>;
   readonly log: { error(fields: object, message: string): void };
+  readonly limits?: Limits;
 }
 
-export const MOST_LISTENERS = 2000;
-/** One caller cannot keep all others out. */
-export const MOST_PER_CALLER = 1200;
+interface Limits {
+  readonly listeners: number;
+  /** One caller cannot keep all others out. */
+  readonly perCaller: number;
+}
+
+export const LIMITS: Limits = { listeners: 2000, perCaller: 1200 };
 const TICK = 250;
 /** With many listeners a tick is longer, so that writing to all of them takes a small part of the time. */
 const TICK_PER_LISTENER = 1;
@@ -84,13 +89,14 @@ export class LiveFeed {
 
   /** Throws `too_many_streams`. */
   admit(actor: string): void {
-    if (this.listeners >= MOST_LISTENERS) {
-      throw new ColdironError('too_many_streams', `${MOST_LISTENERS} event streams are open, which is the limit`);
+    const { listeners, perCaller } = this.#deps.limits ?? LIMITS;
+    if (this.listeners >= listeners) {
+      throw new ColdironError('too_many_streams', `${listeners} event streams are open, which is the limit`);
     }
     let own = 0;
     for (const { reader } of this.#allowedUntil.keys()) if (reader.actor === actor) own += 1;
-    if (own >= MOST_PER_CALLER) {
-      const most = `${MOST_PER_CALLER} event streams, which is the limit for one caller`;
+    if (own >= perCaller) {
+      const most = `${perCaller} event streams, which is the limit for one caller`;
       throw new ColdironError('too_many_streams', `${actor} has opened ${most}`);
     }
   }

@@ -17,7 +17,7 @@ import { BmcOpener, type OpenDriver } from './bmc-opener.ts';
 import { bmcProblems } from './bmc-problems.ts';
 import { type BmcScan, bmcScan } from './bmc-scan.ts';
 import { BootWatch } from './boot-watch.ts';
-import { driverOpener } from './drivers.ts';
+import { driverOpener, type OnDriverCall } from './drivers.ts';
 import { storedLedger } from './ledger.ts';
 import { type BmcLogin, resealAll } from './logins.ts';
 import { BmcMemory } from './memory.ts';
@@ -51,6 +51,8 @@ export interface BmcServiceSettings {
   readonly nodeAtBmc: (address: Ipv4) => string | null;
   /** Default: the drivers of this build. */
   readonly openDriver?: OpenDriver;
+  /** Told of each call to a BMC when it is over. */
+  readonly onCall?: OnDriverCall;
   /** Default: the standard boot wait. */
   readonly bootWait?: BootWait;
   readonly log: {
@@ -106,7 +108,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
   const stopping = new AbortController();
   const memory = await BmcMemory.open(store, log);
   const gates = new BmcGates(clock);
-  const driver = settings.openDriver ?? driverOpener(gates, memory);
+  const driver = settings.openDriver ?? driverOpener(gates, memory, settings.onCall);
   const openDriver: OpenDriver = (machine, at, login) =>
     watchedPower(driver(machine, at, login), {
       beforeStart: () => captures.beforeStart(machine.id),

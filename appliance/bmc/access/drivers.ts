@@ -6,18 +6,21 @@ import type { DriverName } from '../boot-methods.ts';
 import type { BmcGates } from '../gates.ts';
 import { IPMI_DEPS } from '../ipmi/connection.ts';
 import { ipmiBmc } from '../ipmi/ipmi-bmc.ts';
-import { paced } from '../paced.ts';
+import { type OnBmcCall, paced } from '../paced.ts';
 import { redfishDeps } from '../redfish/deps.ts';
 import { redfishBmc } from '../redfish/redfish-bmc.ts';
 import type { DriverAddress, OpenDriver } from './bmc-opener.ts';
 import type { BmcLogin } from './logins.ts';
 import type { BmcMemory } from './memory.ts';
 
+export type OnDriverCall = (driver: DriverName, ...call: Parameters<OnBmcCall>) => void;
+
 export const driverOpener =
-  (gates: BmcGates, memory: BmcMemory): OpenDriver =>
+  (gates: BmcGates, memory: BmcMemory, onCall: OnDriverCall = () => undefined): OpenDriver =>
   (machine, at, login) => {
     const driver = DRIVERS[at.driver](machine, at, login, memory);
-    return paced(driver, gates.gate(at.address), gates.fingerprint(login.username, login.password));
+    const onEach: OnBmcCall = (verb, result, ms) => onCall(at.driver, verb, result, ms);
+    return paced(driver, gates.gate(at.address), gates.fingerprint(login.username, login.password), onEach);
   };
 
 type Driver = (machine: Machine, at: DriverAddress, login: BmcLogin, memory: BmcMemory) => Bmc;

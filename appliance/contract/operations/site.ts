@@ -97,7 +97,7 @@ export const SITE_OPERATIONS = {
     summary: 'Follow nodes and events as Server-Sent Events: a snapshot, then changes; resumed with Last-Event-ID',
     errors: ['not_found', 'too_many_streams'],
     content: 'text/event-stream',
-    cli: null,
+    cli: 'events',
   },
   listAuditEntries: {
     ...viewer,
@@ -183,6 +183,14 @@ export const SITE_OPERATIONS = {
     summary: 'Read the health of the services',
     errors: [],
     write: null,
+    cli: null,
+  },
+  getMetrics: {
+    ...viewer,
+    path: '/metrics',
+    tag: 'health',
+    summary: 'Read all metrics, for Prometheus; as OpenMetrics when Accept names it',
+    content: 'application/openmetrics-text',
     cli: null,
   },
   getOpenApi: { ...viewer, path: `${V1}/openapi.json`, tag: 'meta', summary: 'This document', cli: null },

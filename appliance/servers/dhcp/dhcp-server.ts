@@ -2,7 +2,7 @@
 
 import { isDirect } from '../../boot/choose-network.ts';
 import { LeaseBook } from '../../boot/leases/lease-book.ts';
-import type { Ipv4 } from '../../domain/ipv4.ts';
+import { type Ipv4, ipv4ToNumber } from '../../domain/ipv4.ts';
 import { isHeld } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
@@ -90,6 +90,20 @@ export class DhcpServer {
     const network = this.#deps.fleet.networkOf(address);
     const lease = network && this.#book?.of(network).leaseAt(address);
     return lease && isHeld(lease, this.#deps.clock.now()) ? lease.mac : null;
+  }
+
+  /** How many addresses of each network are in use. Cost grows with the number of leases. */
+  usage(): { network: string; leases: number; poolLeases: number; poolAddresses: number }[] {
+    const now = this.#deps.clock.now();
+    return [...this.#deps.fleet.networks()].flatMap((network) => {
+      if (network.dhcp !== 'authoritative') return [];
+      const book = this.#book?.of(network);
+      const held = [...(book?.leases() ?? [])].filter((lease) => isHeld(lease, now));
+      const poolLeases = held.filter(({ address }) => book?.inPool(address)).length;
+      const sizes = network.pools.map(({ from, to }) => ipv4ToNumber(to) - ipv4ToNumber(from) + 1);
+      const poolAddresses = sizes.reduce((sum, size) => sum + size, 0);
+      return [{ network: network.name, leases: held.length, poolLeases, poolAddresses }];
+    });
   }
 
   /** Called by the script server: this machine got past its loader. */

@@ -21,6 +21,7 @@ import { readLeases, upsertLeases } from './leases.ts';
 import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
 import { onboardingVerbs } from './onboardings.ts';
 import { proposalVerbs } from './proposals.ts';
+import { readQueues } from './queues.ts';
 import { renderingVerbs } from './renderings.ts';
 import { requestVerbs } from './requests.ts';
 import type { Database } from './schema.ts';
@@ -47,6 +48,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     reclaimEffects: () => writing(db, reclaimEffects),
     effects: (machine) => readEffects(db, machine),
     nextEffectDue: () => readNextEffectDue(db),
+    queues: (now) => readQueues(db, now),
 
     commitLeases: (leases) => writing(db, (trx) => upsertLeases(trx, leases)),
     leases: (network) => readLeases(db, network),

@@ -140,6 +140,12 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
     less('storm: own script, p99', 'ms', member('storm', 'p99_ms')),
     less('storm: CPU of the server per machine', 'ms', member('storm', 'cpu_ms_per_machine')),
   ],
+  stream: [
+    less('storm with 1,000 listeners: lost', 'machines', member('stream', 'lost')),
+    less('storm with 1,000 listeners: own script, p99', 'ms', member('stream', 'p99_ms')),
+    less('storm with 1,000 listeners: CPU of the server per machine', 'ms', member('stream', 'cpu_ms_per_machine')),
+    less('storm with 1,000 listeners: memory', 'MB', member('stream', 'rss_mb')),
+  ],
   apply: [
     less('first apply of 10,000 nodes', 's', member('apply', 'first_s')),
     less('apply without a change', 's', inLine('apply without a change')),
@@ -185,5 +191,5 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
 
 /** `all`: those that measure speed or memory and take minutes. The others are measured when they are named. */
 export const ALL: readonly string[] = Object.keys(PRINTED).filter(
-  (name) => !['consoles', 'onboarding', 'onboardings', 'fuzz'].includes(name),
+  (name) => !['consoles', 'onboarding', 'onboardings', 'fuzz', 'stream'].includes(name),
 );

@@ -105,6 +105,19 @@ export function effectsContract(engine: Engine): void {
     expect(await store.nextEffectDue()).toBe(NOW + 100);
   });
 
+  it('says how many due effects wait, and since when', async () => {
+    const { store } = opened();
+    expect(await store.queues(NOW)).toEqual({
+      effects: { waiting: 0, since: null },
+      tasks: { waiting: 0, since: null },
+    });
+    await writeEffects(store, await addMachine(store, 1), 2);
+    expect((await store.queues(NOW - 1)).effects.waiting).toBe(0);
+    expect((await store.queues(NOW + 5)).effects).toEqual({ waiting: 2, since: NOW });
+    await store.takeEffects(NOW, 10);
+    expect((await store.queues(NOW + 5)).effects.waiting).toBe(1);
+  });
+
   it('sets running effects to pending after a crash, and keeps their attempts', async () => {
     const { store } = opened();
     const [first] = await writeEffects(store, await addMachine(store, 1), 1);
