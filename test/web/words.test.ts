@@ -3,7 +3,7 @@ import { refusalOf } from '../../appliance/web/page/actions/commands.ts';
 import { situation } from '../../appliance/web/page/fleet/situation.ts';
 import { commandsIn } from '../../appliance/web/page/node/next-commands.ts';
 import { waterfall } from '../../appliance/web/page/node/waterfall.ts';
-import { matchPath, pathTo, placeOf } from '../../appliance/web/page/router.ts';
+import { matchPath, pathTo, placeOf } from '../../appliance/web/page/place.ts';
 import { visible, visibleLines } from '../../appliance/web/page/text.ts';
 import { ago, countdown, seconds, span } from '../../appliance/web/page/time.ts';
 import { rowOf } from './rows.ts';
@@ -58,10 +58,19 @@ describe('the router', () => {
 
 describe('what a node does', () => {
   it.each([
-    [rowOf({ state: 'deploying', progress: { step: 'write-image', percent: 64.2, detail: '41 MB/s' } }), 'Write image 64 %, 41 MB/s'],
+    [
+      rowOf({ state: 'deploying', progress: { step: 'write-image', percent: 64.2, detail: '41 MB/s' } }),
+      'Write image 64 %, 41 MB/s',
+    ],
     [rowOf({ state: 'failed', failed_step: 'deploy', reason: 'no disk' }), 'No disk'],
-    [rowOf({ state: 'discovered', cabling: { verdict: 'as-declared', summary: '' } }), 'Waits to be accepted; cable as declared'],
-    [rowOf({ state: 'ready', waiting_for: 'It waits for an operator to deploy it.' }), 'Waits for an operator to deploy it'],
+    [
+      rowOf({ state: 'discovered', cabling: { verdict: 'as-declared', summary: '' } }),
+      'Waits to be accepted; cable as declared',
+    ],
+    [
+      rowOf({ state: 'ready', waiting_for: 'It waits for an operator to deploy it.' }),
+      'Waits for an operator to deploy it',
+    ],
     [rowOf({ allocated_to: 'ada', health: 'silent' }), 'Used by ada; no heartbeat for 5 minutes'],
   ])('is one phrase', (row, text) => expect(situation(row)).toBe(text));
 });
@@ -69,13 +78,18 @@ describe('what a node does', () => {
 describe('a command', () => {
   it('is offered when a sentence names it', () => {
     expect(commandsIn('Fix it, then: coldiron deploy node05')).toEqual(['deployNode']);
-    expect(commandsIn('coldiron drained NODE, or coldiron undrain NODE')).toEqual(['confirmNodeDrained', 'undrainNode']);
+    expect(commandsIn('coldiron drained NODE, or coldiron undrain NODE')).toEqual([
+      'confirmNodeDrained',
+      'undrainNode',
+    ]);
     expect(commandsIn('coldiron nodes rebind n; coldiron deploy-all')).toEqual(['rebindNode']);
   });
 
   it('is refused with the reason: role, state, user', () => {
     expect(refusalOf('deployNode', rowOf({ state: 'ready' }), 'operator')).toBeNull();
-    expect(refusalOf('deployNode', rowOf({ state: 'ready' }), 'viewer')).toBe('needs the role operator; yours is viewer');
+    expect(refusalOf('deployNode', rowOf({ state: 'ready' }), 'viewer')).toBe(
+      'needs the role operator; yours is viewer',
+    );
     expect(refusalOf('deployNode', rowOf({ state: 'active' }), 'admin')).toBe(
       'its state is active; this needs ready, enrolling or failed',
     );
