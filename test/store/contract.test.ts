@@ -25,6 +25,7 @@ import { requestsContract } from './contract/requests.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { tasksContract } from './contract/tasks.ts';
 import { tokensContract } from './contract/tokens.ts';
+import { webSessionsContract } from './contract/web-sessions.ts';
 import { ENGINES, type Engine, useStore } from './engines.ts';
 import { addMachine, allEvents } from './samples.ts';
 
@@ -38,6 +39,7 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('intents', () => intentsContract(engine));
   describe('leases', () => leasesContract(engine));
   describe('tokens', () => tokensContract(engine));
+  describe('sessions of the web page', () => webSessionsContract(engine));
   describe('authorities', () => authoritiesContract(engine));
   describe('certificates', () => certificatesContract(engine));
   describe('enrollment tokens', () => enrollmentTokensContract(engine));

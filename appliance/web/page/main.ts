@@ -6,11 +6,13 @@ import { startRouter } from './router.ts';
 import { startSession } from './session.ts';
 import { App } from './shell/app.ts';
 import { startTheme } from './theme.ts';
-import { startClock } from './time.ts';
+import { tick } from './time.ts';
 
 startTheme();
 startRouter();
-startClock();
+setInterval(() => {
+  if (!document.hidden) tick();
+}, 1000);
 startSession();
 const root = document.getElementById('page');
 if (root) {

@@ -9,18 +9,17 @@ const DAY = 24 * HOUR;
 
 /** The time of the appliance, as far as known: browsers at the rack have wrong clocks. */
 export const now = signal(Date.now());
+/** How far it is ahead of the clock of this device. */
 let offset = 0;
+
+export const tick = (): void => {
+  now.value = Date.now() + offset;
+};
 
 export function setApplianceTime(time: string): void {
   const read = Date.parse(time);
   if (!Number.isNaN(read)) offset = read - Date.now();
-  now.value = Date.now() + offset;
-}
-
-export function startClock(): void {
-  setInterval(() => {
-    if (!document.hidden) now.value = Date.now() + offset;
-  }, SECOND);
+  tick();
 }
 
 const pad = (value: number): string => String(value).padStart(2, '0');

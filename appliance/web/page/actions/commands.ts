@@ -67,6 +67,9 @@ function holds(condition: Condition | undefined, { failed_step: step }: FleetNod
   }
 }
 
+/** `ready, enrolling or failed` */
+const either = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' or $1');
+
 const TAKES_FROM_USER: ReadonlySet<CommandId> = new Set([
   ...(['commissionNode', 'deployNode', 'releaseNode', 'drainNode', 'retireNode', 'removeNode'] as const),
 ]);
@@ -81,7 +84,7 @@ export function refusalOf(id: CommandId, node: FleetNode, role: Role): string | 
   if (!possible.some(({ from }) => from === node.state)) {
     const from = [...new Set(TRANSITIONS.filter((row) => row.event === event).map((row) => row.from))];
     const step = node.failed_step === null ? '' : ` at ${node.failed_step}`;
-    return `it is ${node.state}${step}; this needs ${from.length > 4 ? 'another state' : from.join(' or ')}`;
+    return `its state is ${node.state}${step}; this needs ${from.length > 4 ? 'another state' : either(from)}`;
   }
   if (node.allocated_to !== null && TAKES_FROM_USER.has(id)) return `${node.allocated_to} uses it`;
   return null;

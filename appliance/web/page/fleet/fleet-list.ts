@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { html } from '../html.ts';
 import { type KeyBinding, useKeys } from '../keys.ts';
-import { fleet, onRows, revision } from '../live/live.ts';
+import { connection, fleet, onRows, revision } from '../live/live.ts';
 import { icon } from '../parts/icon.ts';
 import { navigate, pathTo, setQuery } from '../router.ts';
 import { plural } from '../text.ts';
@@ -38,7 +38,8 @@ function useArrangement(view: View, isBusy: () => boolean): Arranged & { readonl
     state.current.last = performance.now();
     setArranged({ arrangement: arrange(fleet.entries.values(), state.current.view), moved: new Set() });
   };
-  useLayoutEffect(again, [key]);
+  // A snapshot arrives in parts: it is arranged when it is complete.
+  useLayoutEffect(again, [key, connection.value]);
   useEffect(() => {
     const attempt = (): void => {
       state.current.timer = 0;
@@ -195,9 +196,9 @@ export function FleetList({ view }: { view: View }): VNode {
 const HEAD = 30;
 
 function Head({ view, items }: { view: View; items: readonly Item[] }): VNode {
-  const names = items.flatMap((item) => (item.kind === 'row' ? [item.hostname] : []));
+  const names = useMemo(() => items.flatMap((item) => (item.kind === 'row' ? [item.hostname] : [])), [items]);
   const chosen = selection.value;
-  const all = names.length > 0 && names.every((name) => chosen.has(name));
+  const all = names.length > 0 && chosen.size >= names.length && names.every((name) => chosen.has(name));
   const some = chosen.size > 0 && !all;
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {

@@ -32,7 +32,7 @@ export function FleetPage(): VNode {
   }, []);
   void revision.value;
   const view = viewOf(place.value.query);
-  const sites = [...new Set([...fleet.entries.values()].flatMap(({ row }) => row.site ?? []))].toSorted();
+  const sites = [...fleet.sites.keys()].toSorted();
   return html`<div class="fleet">
     <h1 class="for-reader">Fleet</h1>
     <div class="fleet-tools">

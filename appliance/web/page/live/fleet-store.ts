@@ -16,6 +16,9 @@ export class FleetStore {
   /** Host names with something armed. */
   readonly armed = new Set<string>();
 
+  /** How many rows each site has. */
+  readonly sites = new Map<string, number>();
+
   constructor() {
     this.counts = Object.fromEntries(TABS.map((tab) => [tab, 0])) as Record<Tab, number>;
   }
@@ -43,10 +46,15 @@ export class FleetStore {
   clear(): void {
     this.entries.clear();
     this.armed.clear();
+    this.sites.clear();
     for (const tab of TABS) this.counts[tab] = 0;
   }
 
-  #count({ tabs }: Entry, by: number): void {
+  #count({ tabs, row: { site } }: Entry, by: number): void {
     for (const tab of tabs) this.counts[tab] += by;
+    if (site === null) return;
+    const left = (this.sites.get(site) ?? 0) + by;
+    if (left === 0) this.sites.delete(site);
+    else this.sites.set(site, left);
   }
 }

@@ -122,7 +122,6 @@ function Head({ node, row }: HeadProps): VNode {
         ${rack && html`<a href=${pathTo('rack', { rack })}>rack ${rack}${unit && ` · ${unit}`}</a>`}
         ${node.profile && html`<span class="muted">profile ${node.profile}</span>`}
       </p>
-      ${node.failure && html`<p class="node-failure">${node.failure.reason}</p>`}
       ${node.note && html`<p class="muted">Note: ${node.note}</p>`}
     </div>
     <div class="node-actions">

@@ -9,7 +9,7 @@ import type { Row } from '../live/row.ts';
 import { icon } from '../parts/icon.ts';
 import { FailureNotice, Loading } from '../parts/notices.ts';
 import { session } from '../session.ts';
-import { capital, plural } from '../text.ts';
+import { plural } from '../text.ts';
 import { absolute, clockTime } from '../time.ts';
 import type { Read } from '../use-read.ts';
 import { commandsIn } from './next-commands.ts';
@@ -45,7 +45,7 @@ function Words({ data, node, nextStep }: { data: Diagnosis; node: WhyProps['node
     return html`<p class="why-reason">${symptom ?? waits_for}</p>
       <${Next} text=${nextStep} node=${node} />`;
   }
-  return html`<p class="why-reason">${capital(diagnosis.reason)}</p>
+  return html`<p class="why-reason">${diagnosis.reason}</p>
     ${symptom && html`<p class="muted">${symptom}</p>`}
     <${EvidenceList} cause=${diagnosis} />
     <${Next} text=${diagnosis.next_step} node=${node} />
@@ -57,7 +57,7 @@ function Words({ data, node, nextStep }: { data: Diagnosis; node: WhyProps['node
       <ul class="alternatives">
         ${alternatives.map(
           (cause) => html`<li key=${cause.id}>
-          <p><strong>${capital(cause.reason)}</strong> <span class="confidence">${cause.confidence}</span></p>
+          <p><strong>${cause.reason}</strong> <span class="confidence">${cause.confidence}</span></p>
           <${EvidenceList} cause=${cause} />
           <p class="muted">${cause.next_step}</p>
         </li>`,

@@ -99,7 +99,11 @@ function Search(): VNode {
       autocomplete="off"
       spellcheck=${false}
       onInput=${(event: InputEvent) => change((event.target as HTMLInputElement).value)}
-      onKeyDown=${(event: KeyboardEvent) => event.key === 'Escape' && ((change(''), input.current?.blur()))}
+      onKeyDown=${(event: KeyboardEvent) => {
+        if (event.key !== 'Escape') return;
+        change('');
+        input.current?.blur();
+      }}
     />
     <kbd aria-hidden="true">/</kbd>
   </form>`;
