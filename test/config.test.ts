@@ -56,6 +56,7 @@ describe('the configuration', () => {
       enrollment: {},
       ignoreOtherDhcpServers: false,
       tls: null,
+      maas: null,
       retentionDays: 30,
       retainedEvents: 5_000_000,
       receivers: [],

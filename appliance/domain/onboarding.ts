@@ -162,6 +162,7 @@ export interface MaasPolicy {
   readonly hweKernel: string | null;
   /** Null: the layout that commissioning made. */
   readonly storageLayout: (typeof MAAS_LAYOUTS)[number] | null;
+  /** How disks are erased when a machine is released between two attempts. */
   readonly erase: (typeof MAAS_ERASURES)[number];
   /** An erasure that takes longer counts as failed: MAAS has no limit of its own. */
   readonly eraseMinutes: number;
@@ -173,7 +174,7 @@ export const DEFAULT_MAAS_POLICY: MaasPolicy = {
   distroSeries: null,
   hweKernel: null,
   storageLayout: null,
-  erase: 'quick',
+  erase: 'none',
   eraseMinutes: 120,
 };
 

@@ -16,7 +16,7 @@ import type { Publication } from '../store/change.ts';
 import type { Store } from '../store/store.ts';
 import { decideRun, hasStartedWork, LONGEST_RETURN } from './decide-run.ts';
 import type { ActionResult, Doing, Observations, OnboardingProvider } from './provider.ts';
-import { acted, begun, cancelled, failed, observedAgain, type RunChange, unobserved } from './run-changes.ts';
+import { acted, begun, cancelled, entered, failed, observedAgain, type RunChange, unobserved } from './run-changes.ts';
 
 interface Timer {
   readonly cancel: () => void;
@@ -165,6 +165,10 @@ export class OnboardingRunner {
       const reason = policy.ok ? `there is no provider ${run.provider}` : policy.reason;
       if (run.state !== 'running') return clock.now() + LONGEST_NAP;
       return this.#moved(failed(run, unknown(reason), NO_RETRIES, clock.now()));
+    }
+    // The first step begins before anything is asked: a run without a step would have no deadline.
+    if (run.state === 'running' && run.cancel === null && currentStep(run) === null) {
+      return this.#moved(entered(run, 'preflight', policy.value, clock.now()));
     }
     const observed = await this.#observe(run, provider);
     if (!observed.ok) {

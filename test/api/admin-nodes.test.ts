@@ -167,6 +167,57 @@ describe('registering a running host', () => {
     expect((await register()).statusCode).toBe(201);
   });
 
+  it('opens a run through MAAS for a host that MAAS has, and shows both', async () => {
+    const found: [string, string | null][] = [];
+    const maas = {
+      find: async (host: string, name: string | null) => {
+        found.push([host, name]);
+        return { hostname: 'c07u31', bmcAddress: '10.0.200.31' };
+      },
+    };
+    await reopen({ deps: () => ({ maas }) });
+    const refused = await register({ onboarding_mode: 'maas' });
+    expect([refused.statusCode, refused.json().message]).toEqual([
+      503,
+      expect.stringContaining('onboarding.maas.profile'),
+    ]);
+    expect(count()).toBe(3);
+    const site = { name: 'lab', region: 'region-1', bmc_mode: 'recorder', onboarding: { maas: { profile: 'worker' } } };
+    const payload = { sources: [{ name: 'policy', document: { sites: [site] } }] };
+    expect(
+      (await api.call({ role: 'admin', method: 'POST', url: '/api/v1/inventory/apply', payload })).statusCode,
+    ).toBe(200);
+    const answer = await register({ onboarding_mode: 'maas' });
+    expect(answer.statusCode, answer.body).toBe(201);
+    expect(answer.json()).toMatchObject({
+      ...{ hostname: 'c07u31', state: 'registered', enrollment: 'first-boot', profile: 'worker', site: 'lab' },
+      ...{ maas_system_id: null, bmc: { address: '10.0.200.31' }, onboarding: expect.any(String) },
+    });
+    expect(found.at(-1)).toEqual(['10.0.200.77', null]);
+    const run = (await api.call({ role: 'viewer', url: `/api/v1/onboardings/${answer.json().onboarding}` })).json();
+    expect(run).toMatchObject({
+      provider: 'maas',
+      hostname: 'c07u31',
+      ipmi_ip: '10.0.200.31',
+      state: 'awaiting-confirmation',
+    });
+  });
+
+  it('creates nothing when MAAS fails, and accepts the same host in manual mode', async () => {
+    const maas = {
+      find: async () => {
+        throw new ColdironError('service_unavailable', 'MAAS cannot be reached: connect ECONNREFUSED');
+      },
+    };
+    await reopen({ deps: () => ({ maas }) });
+    const answer = await register({ onboarding_mode: 'maas' });
+    expect([answer.statusCode, answer.json().code, answer.json().message]).toEqual([
+      ...[503, 'service_unavailable', expect.stringContaining('cannot be reached')],
+    ]);
+    expect(count()).toBe(3);
+    expect((await register()).statusCode).toBe(201);
+  });
+
   it('retries when the inventory changed during the probe, and fails after a few retries', async () => {
     const lost = { times: 2 };
     await reopen({

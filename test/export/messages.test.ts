@@ -4,6 +4,7 @@ import type { Json } from '../../appliance/domain/event.ts';
 import { EVENT_KINDS } from '../../appliance/domain/events/event-table.ts';
 import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { lokiPush } from '../../appliance/export/loki-push.ts';
+import { messageOf } from '../../appliance/export/message.ts';
 import { isSelected, planBatch } from '../../appliance/export/select.ts';
 import { framed, syslogMessage } from '../../appliance/export/syslog-message.ts';
 import { AT, EVERYTHING, lookUp, message, NODE01, STREAM, stored } from './sample-messages.ts';
@@ -36,6 +37,8 @@ describe('a message', () => {
   it('has the run and the MAAS id that the data names', () => {
     const data = { lost: 1, onboarding: 'run-1', maas_system_id: 'abc123' };
     expect(message(1, { data }).labels).toMatchObject({ onboarding_id: 'run-1', maas_system_id: 'abc123' });
+    const inMaas = () => ({ site: 'lab', hostname: 'node01', maasSystemId: 'd8n3re' });
+    expect(messageOf(stored(1), STREAM, inMaas).labels.maas_system_id).toBe('d8n3re');
   });
 
   it('contains no control characters and no secrets, whatever the event contains', () => {

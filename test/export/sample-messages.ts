@@ -9,7 +9,7 @@ export const STREAM = '00c0ffee00c0ffee';
 export const NODE01 = mustParse(parseMachineId('11111111-1111-4111-8111-111111111111'));
 
 export const lookUp: NodeLookup = (id) =>
-  id === NODE01 ? { site: 'lab', hostname: 'node01', maasSystemId: 'd8n3re' } : null;
+  id === NODE01 ? { site: 'lab', hostname: 'node01', maasSystemId: null } : null;
 
 export const EVERYTHING: Selection = { kinds: [], severity: 'info', nodes: [] };
 

@@ -5,7 +5,13 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { Origin } from '../../domain/event.ts';
 import { type Instant, instantText } from '../../domain/instant.ts';
 import { type Machine, type MachineId, macsOf } from '../../domain/machine.ts';
-import type { FailureClass, Onboarding, OnboardingAction, OnboardingPolicy } from '../../domain/onboarding.ts';
+import {
+  currentStep,
+  type FailureClass,
+  type Onboarding,
+  type OnboardingAction,
+  type OnboardingPolicy,
+} from '../../domain/onboarding.ts';
 import type { ClassifiedFailure } from '../../onboarding/classify-failure.ts';
 import type { Candidate } from '../../onboarding/discovery-order.ts';
 import type {
@@ -59,6 +65,8 @@ export class MaasProvider implements OnboardingProvider {
   }
 
   async observe(run: Onboarding, { explain }: ObserveOptions): Promise<Observations> {
+    // Whether MAAS can be used at all is found out first, and by itself.
+    if (currentStep(run)?.step === 'preflight') return NOTHING;
     if (run.reference === null || run.machine === null) {
       return { ...NOTHING, candidates: await this.#candidates(run) };
     }
@@ -243,12 +251,15 @@ export class MaasProvider implements OnboardingProvider {
   }
 
   /** Also makes it deployable: its network card and its storage. Both may be repeated. */
-  async #checkPredeploy(run: Onboarding, { strictPxe, maas }: OnboardingPolicy): Promise<ActionResult> {
+  async #checkPredeploy(run: Onboarding, policy: OnboardingPolicy): Promise<ActionResult> {
+    const { strictPxe, maas } = policy;
     const { api, bundleProblems } = this.#deps;
     const { machine, node } = await this.#both(run);
     // A run that is tried again by a person begins here, with what the last attempt left.
     if (machine.status !== STATUS.ready || machine.owner !== null) {
-      return machine.work === null ? later(`it is ${machine.statusName} in MAAS`) : this.#released(run, machine, null);
+      return machine.work === null
+        ? later(`it is ${machine.statusName} in MAAS`)
+        : this.#released(run, machine, policy, null);
     }
     const network = await preparePxeInterface(api, machine, { strict: strictPxe });
     const bundle = (await bundleProblems(node)).map((problem) => `bootstrap bundle: ${problem}`);
@@ -266,7 +277,7 @@ export class MaasProvider implements OnboardingProvider {
     const isOurs = machine.work !== null && machine.work !== id;
     // What an earlier attempt left is released first.
     if (isOurs && machine.status !== STATUS.deploying && machine.status !== STATUS.deployed) {
-      const released = await this.#released(run, machine, null);
+      const released = await this.#released(run, machine, policy, null);
       return released.ok ? later('it was released') : released;
     }
     const { distroSeries, hweKernel } = policy.maas;
@@ -293,19 +304,27 @@ export class MaasProvider implements OnboardingProvider {
     return { ok: true };
   }
 
-  async #returnToReady(run: Onboarding, _policy: OnboardingPolicy, origin: Origin): Promise<ActionResult> {
+  async #returnToReady(run: Onboarding, policy: OnboardingPolicy, origin: Origin): Promise<ActionResult> {
     const { machine } = await this.#both(run);
     await this.#cancelEnrollment(run, origin);
-    return this.#released(run, machine, run.retry?.failure.at ?? null);
+    return this.#released(run, machine, policy, run.retry?.failure.at ?? null);
   }
 
-  /** Nobody has used it: what an attempt wrote need not be erased, unless MAAS itself insists. */
-  async #released(run: Onboarding, machine: MaasMachine, since: Instant | null): Promise<ActionResult> {
+  async #released(
+    run: Onboarding,
+    machine: MaasMachine,
+    { maas }: OnboardingPolicy,
+    since: Instant | null,
+  ): Promise<ActionResult> {
     const { api, now, fleet } = this.#deps;
-    const policy = fleet.site(run.request.site)?.releaseWithoutErase ?? false;
-    const wanted = { erase: 'none', withoutErase: policy, eraseMinutes: 120, comment: commentOf(run) } as const;
+    const withoutErase = fleet.site(run.request.site)?.releaseWithoutErase ?? false;
+    const { erase, eraseMinutes } = maas;
+    const wanted = { erase, eraseMinutes, withoutErase, comment: commentOf(run) };
     const released = await releaseInMaas(api, machine, { ...wanted, since: since ?? now() }, now());
     if (released.kind === 'ready') return { ok: true };
+    if (released.kind === 'waiting' && released.unerased !== undefined) {
+      await this.#asked(run, machine, 'release it without erasing its disks', [released.unerased]);
+    }
     return released.kind === 'waiting' ? later(released.reason) : refused(released.about, released.reason);
   }
 

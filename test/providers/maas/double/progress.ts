@@ -43,9 +43,11 @@ export function progress(machine: DoubleMachine, around: Surroundings): void {
   const { commissioning = 'passes', erasing = 'passes', releasing = 'passes' } = machine.behaviour;
   switch (machine.status) {
     case S.COMMISSIONING:
-      return commission(machine, age, commissioning, around);
+      commission(machine, age, commissioning, around);
+      break;
     case S.DEPLOYING:
-      return deploy(machine, age, around);
+      deploy(machine, age, around);
+      break;
     case S.RELEASING:
       if (releasing === 'fails-once' && age >= 5 * MINUTE) {
         machine.behaviour.releasing = 'passes';
@@ -107,7 +109,8 @@ function commission(machine: DoubleMachine, age: number, how: string, around: Su
     if (how === 'stuck') step(machine, 0, age >= 30_000, () => event(machine, 'INFO', 'Performing PXE boot'));
     if (age < 30 * MINUTE) return;
     event(machine, 'ERROR', 'Marking node failed', "Node operation 'Commissioning' timed out after 30 minutes.");
-    return move(machine, S.FAILED_COMMISSIONING, now);
+    move(machine, S.FAILED_COMMISSIONING, now);
+    return;
   }
   step(machine, 0, age >= 30_000, () => event(machine, 'INFO', 'Performing PXE boot'));
   step(machine, 1, age >= MINUTE, () => {
@@ -141,7 +144,10 @@ function deploy(machine: DoubleMachine, age: number, around: Surroundings): void
     );
     move(machine, S.FAILED_DEPLOYMENT, now);
   };
-  if (how === 'silent') return age >= 30 * MINUTE ? timeOut() : undefined;
+  if (how === 'silent') {
+    if (age >= 30 * MINUTE) timeOut();
+    return;
+  }
   step(machine, 0, age >= 30_000, () => event(machine, 'INFO', 'Performing PXE boot'));
   step(machine, 1, age >= MINUTE, () => event(machine, 'INFO', 'Loading ephemeral'));
   step(machine, 2, age >= 2 * MINUTE, () => {
@@ -149,7 +155,10 @@ function deploy(machine: DoubleMachine, age: number, around: Surroundings): void
       for (const link of card.links) if (link.mode === 'auto') link.ip = `10.5.0.${100 + card.id}`;
     event(machine, 'INFO', 'Installing OS');
   });
-  if (how === 'stuck') return age >= 30 * MINUTE ? timeOut() : undefined;
+  if (how === 'stuck') {
+    if (age >= 30 * MINUTE) timeOut();
+    return;
+  }
   if (how === 'curtin-disk' || how === 'curtin-network') {
     if (age < 4 * MINUTE) return;
     addResult(
@@ -162,14 +171,18 @@ function deploy(machine: DoubleMachine, age: number, around: Surroundings): void
       how === 'curtin-disk' ? INSTALL_DISK : INSTALL_NETWORK,
     );
     event(machine, 'ERROR', 'Node installation failure', "'curtin' curtin command install");
-    return move(machine, S.FAILED_DEPLOYMENT, now);
+    move(machine, S.FAILED_DEPLOYMENT, now);
+    return;
   }
   step(machine, 3, age >= 6 * MINUTE, () => {
     addResult(machine, nextId, 'installation', '/tmp/install.log', 2, 0, INSTALL_OK);
     event(machine, 'INFO', 'Installation complete', 'Node disabled netboot');
     event(machine, 'INFO', 'Rebooting');
   });
-  if (how === 'datasource') return age >= 30 * MINUTE ? timeOut() : undefined;
+  if (how === 'datasource') {
+    if (age >= 30 * MINUTE) timeOut();
+    return;
+  }
   if (age < 8 * MINUTE) return;
   event(machine, 'INFO', 'Deployed');
   move(machine, S.DEPLOYED, now);
