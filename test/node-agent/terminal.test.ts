@@ -49,11 +49,11 @@ describe('a terminal with a real agent', () => {
     const file = join(site.site.path, 'alice.pub');
     writeFileSync(file, `${KEY}\n`);
     site.run('keys', 'add', file, '--owner', 'alice');
-    await online();
   });
   afterAll(() => site.end());
 
   it('is refused while nobody has the node', async () => {
+    await online();
     await expect(open()).rejects.toThrow(/409 .*nobody has an allocation of node01/);
     allocation = site.json('allocations', 'request', 'alice', '--node', 'node01', '--wait');
   });
