@@ -22,7 +22,8 @@ export function declareAccounts(fields: Fields<{ accounts?: AccountSection[] }>)
   });
 }
 
-const NO_ROOT = 'gives no root rights by itself: list the commands in sudo, and name who reviewed them in sudo_reviewed_by';
+const NO_ROOT =
+  'gives no root rights by itself: list the commands in sudo, and name who reviewed them in sudo_reviewed_by';
 const BLANKET = 'gives every command as root without a password: list the commands that are needed instead';
 
 function declareSudo(account: Fields<AccountSection>, admin: boolean): SudoGrant | null | undefined {

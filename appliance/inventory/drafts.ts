@@ -7,8 +7,16 @@ import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
 import type { BmcEndpoint, MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
-import type { Account, DiskImage, DiskSelector, RoceLink, Route, SiteBootstrap,
-  SudoGrant, Storage } from '../domain/system.ts';
+import type {
+  Account,
+  DiskImage,
+  DiskSelector,
+  RoceLink,
+  Route,
+  SiteBootstrap,
+  Storage,
+  SudoGrant,
+} from '../domain/system.ts';
 import type { SectionName } from './schema.ts';
 
 export type Draft<T> = { readonly [Key in keyof T]: T[Key] | undefined };

@@ -62,7 +62,9 @@ describe('the terminals of a node', () => {
   it('cannot be taken after they are closed, or with an invented id', async () => {
     await rig.terminals.close(id, ALICE);
     expect(await node.call(path('input'), briefly)).toMatchObject({ status: 404 });
-    expect(await node.call(path('input', '00000000-0000-4000-8000-000000000000'), briefly)).toMatchObject({ status: 404 });
+    expect(await node.call(path('input', '00000000-0000-4000-8000-000000000000'), briefly)).toMatchObject({
+      status: 404,
+    });
     expect(await node.call(path('input', '../../../tasks/wait'), briefly)).toMatchObject({ status: 404 });
     expect(await node.call(path('input', 'x'.repeat(36)), briefly)).toMatchObject({ status: 400 });
   });

@@ -32,7 +32,9 @@ export function nodeView(plan: NodePlan) {
       // A member without a password becomes root nowhere; NixOS wants to see somebody who could.
       groups: account.admin ? ['wheel'] : [],
     })),
-    sudoRules: plan.accounts.flatMap(({ name, sudo }) => (sudo ? [{ name, commands: nixCommands(sudo.commands) }] : [])),
+    sudoRules: plan.accounts.flatMap(({ name, sudo }) =>
+      sudo ? [{ name, commands: nixCommands(sudo.commands) }] : [],
+    ),
     usesSops: plan.secretsBy === 'sops',
     tls: {
       cert: `${SECRETS_FOLDER}/${plan.hostname}-cert.pem`,
