@@ -34,14 +34,20 @@ export function parseSudoCommand(text: string): Parsed<string> {
 
 /** The content of the file for one user. An argument list that is empty in the policy is `""` here: without it sudo allows any. */
 export function sudoersText(user: string, commands: readonly string[]): string {
+  const note = '# Coldiron: the commands of an allocation. Changes are noticed, and the node is quarantined.';
+  const text = `${note}\n${user} ${sudoersRule(commands)}\n`;
+  // A multiple of three bytes has no padding in base64.
+  return text.padEnd(Math.ceil(text.length / 3) * 3, '\n');
+}
+
+/** The rule without its user. */
+export function sudoersRule(commands: 'all' | readonly string[]): string {
+  if (commands === 'all') return 'ALL=(ALL) NOPASSWD:ALL';
   const list = commands.map((command) => {
     const [program = '', ...args] = command.split(' ');
     return [program, ...(args.length === 0 ? ['""'] : args.map(escaped))].join(' ');
   });
-  const note = '# Coldiron: the commands of an allocation. Changes are noticed, and the node is quarantined.';
-  const text = `${note}\n${user} ALL=(root) NOPASSWD: ${list.join(', ')}\n`;
-  // A multiple of three bytes has no padding in base64.
-  return text.padEnd(Math.ceil(text.length / 3) * 3, '\n');
+  return `ALL=(root) NOPASSWD: ${list.join(', ')}`;
 }
 
 /** These separate parts of a rule. */

@@ -35,8 +35,17 @@ export interface Storage {
 export interface Account {
   readonly name: string;
   readonly sshKeys: readonly string[];
-  /** May become root, without a password. */
+  /** Administers the node. What it may do as root is in `sudo`. */
   readonly admin: boolean;
+  /** What it may run as root, without a password, because it has none. Absent or null: nothing. */
+  readonly sudo?: SudoGrant | null;
+}
+
+/** Named in the inventory with the person who reviewed it. */
+export interface SudoGrant {
+  /** `all`: everything. Otherwise each program with exactly these arguments. */
+  readonly commands: 'all' | readonly string[];
+  readonly reviewer: string;
 }
 
 export interface Route {

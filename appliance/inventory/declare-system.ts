@@ -4,7 +4,8 @@ import { parseByteSize } from '../domain/byte-size.ts';
 import { parseObjectName } from '../domain/names.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
 import { parseSshKeyLine } from '../domain/ssh-key.ts';
-import type { DiskLayout, SiteBootstrap } from '../domain/system.ts';
+import { MAX_SUDO_COMMANDS, parseSudoCommand } from '../domain/sudo-policy.ts';
+import type { DiskLayout, SiteBootstrap, SudoGrant } from '../domain/system.ts';
 import type { AccountDraft, Draft, ImageDraft, Items, StorageDraft } from './drafts.ts';
 import type { Fields } from './fields.ts';
 import type { AccountSection, BootstrapSection, ImageSection, StorageSection } from './schema-parts.ts';
@@ -16,8 +17,30 @@ export function declareAccounts(fields: Fields<{ accounts?: AccountSection[] }>)
     if (name === 'root') account.report('name', 'root cannot log in; declare an account with admin: true instead');
     else if (name !== undefined && taken.has(name)) account.report('name', `${name} is declared twice`);
     else if (name !== undefined) taken.add(name);
-    return { name, sshKeys: account.list('ssh_keys', parseSshKey), admin: account.value('admin', false) };
+    const admin = account.value('admin', false);
+    return { name, sshKeys: account.list('ssh_keys', parseSshKey), admin, sudo: declareSudo(account, admin === true) };
   });
+}
+
+const NO_ROOT =
+  'gives no root rights by itself: list the commands in sudo, and name who reviewed them in sudo_reviewed_by';
+const BLANKET = 'gives every command as root without a password: list the commands that are needed instead';
+
+function declareSudo(account: Fields<AccountSection>, admin: boolean): SudoGrant | null | undefined {
+  if (!account.has('sudo')) {
+    if (account.has('sudo_reviewed_by')) account.report('sudo_reviewed_by', 'there is no sudo to review');
+    if (admin) account.warn('admin', NO_ROOT);
+    return null;
+  }
+  if (!account.has('sudo_reviewed_by')) account.report('sudo_reviewed_by', 'is missing: name who reviewed sudo');
+  const reviewer = account.value('sudo_reviewed_by', undefined);
+  const commands = account.list('sudo', (text) => (text === 'all' ? parsed(text) : parseSudoCommand(text)));
+  const known = commands?.filter((command) => command !== undefined) ?? [];
+  if (known.includes('all') && known.length > 1) account.report('sudo', 'all cannot stand beside commands');
+  if (known.length > MAX_SUDO_COMMANDS) account.report('sudo', `has more than ${MAX_SUDO_COMMANDS} commands`);
+  if (known.includes('all')) account.warn('sudo', BLANKET);
+  if (reviewer === undefined || known.length !== commands?.length) return undefined;
+  return { commands: known.includes('all') ? 'all' : known, reviewer };
 }
 
 function parseSshKey(text: string): Parsed<string> {

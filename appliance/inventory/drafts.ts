@@ -7,7 +7,16 @@ import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
 import type { BmcEndpoint, MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
-import type { Account, DiskImage, DiskSelector, RoceLink, Route, SiteBootstrap, Storage } from '../domain/system.ts';
+import type {
+  Account,
+  DiskImage,
+  DiskSelector,
+  RoceLink,
+  Route,
+  SiteBootstrap,
+  Storage,
+  SudoGrant,
+} from '../domain/system.ts';
 import type { SectionName } from './schema.ts';
 
 export type Draft<T> = { readonly [Key in keyof T]: T[Key] | undefined };
@@ -16,7 +25,7 @@ type Maybe<T> = T | null | undefined;
 /** A draft with fields that are drafts themselves. */
 type DraftWith<T, Inner> = Draft<Omit<T, keyof Inner>> & Readonly<Inner>;
 
-export type AccountDraft = DraftWith<Account, { sshKeys: Items<string> }>;
+export type AccountDraft = DraftWith<Account, { sshKeys: Items<string>; sudo?: SudoGrant | null | undefined }>;
 export type StorageDraft = DraftWith<Storage, { disks: Items<Draft<DiskSelector>> }>;
 export type ImageDraft = Draft<DiskImage>;
 

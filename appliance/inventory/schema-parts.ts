@@ -39,6 +39,10 @@ const AccountSection = Type.Object(
     name: userName(),
     ssh_keys: Type.Array(Type.String({ maxLength: 4000 }), { minItems: 1 }),
     admin: Type.Optional(Type.Boolean()),
+    sudo: Type.Optional(Type.Array(Type.String({ maxLength: 500 }), { minItems: 1 })),
+    sudo_reviewed_by: Type.Optional(
+      matching('^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$', 'the name of a person (letters, digits, space, "._@-")'),
+    ),
   },
   closed,
 );

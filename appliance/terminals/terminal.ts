@@ -147,8 +147,8 @@ export class Terminal {
     this.typedAt = this.#clock.now();
     this.#later(this.#limits.longest, () => this.end('it was open for the longest time that is allowed'));
     this.#watchIdle();
-    this.#keepAlive(input);
     input.write(`s ${size.rows} ${size.columns}\n`);
+    this.#keepAlive(input);
     void this.#fromViewer(viewer, input);
     void this.#toViewer(output, viewer);
     await endOf(this.signal);

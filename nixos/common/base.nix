@@ -24,8 +24,8 @@
       PermitRootLogin = lib.mkDefault "prohibit-password";
     };
   };
-  # There are no passwords.
-  security.sudo.wheelNeedsPassword = false;
+  # Nobody becomes root by a group: the inventory names each command and its reviewer.
+  security.sudo.wheelNeedsPassword = true;
 
   services.timesyncd.enable = lib.mkDefault true;
   # As a file: newer releases have a different option.

@@ -63,9 +63,9 @@ export class TerminalClient {
     this.stream.write(frameBytes({ kind: 'resize', rows, columns }));
   }
 
-  /** Waits until this was shown after `after` bytes of text. */
+  /** Waits until this was shown. */
   async shows(words: string | RegExp): Promise<void> {
-    await expect.poll(() => this.shown, { timeout: 60_000, interval: 50 }).toMatch(words);
+    await expect.poll(() => this.shown, { timeout: 30_000, interval: 50 }).toMatch(words);
   }
 
   async ended(): Promise<{ status: number | null; reason: string }> {

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DebianRoot } from '../interop/cloud-init/debian-root.ts';
 import { endingWithUs, ROOT } from '../process/appliance.ts';
 import { AgentSite, type InstalledAgent } from './agent-rig.ts';
@@ -27,7 +27,12 @@ describe('a terminal with a real agent', () => {
   let root: DebianRoot;
   let allocation: { readonly id: string };
   const socket = (): string => join(site.site.state, 'coldiron.sock');
-  const open = (query: Record<string, string> = {}) => TerminalClient.open(socket(), 'node01', query);
+  const clients: TerminalClient[] = [];
+  const open = async (query: Record<string, string> = {}): Promise<TerminalClient> => {
+    const client = await TerminalClient.open(socket(), 'node01', query);
+    clients.push(client);
+    return client;
+  };
   const audit = (action: string): Entry[] =>
     site.json<{ entries?: Entry[] } & Entry[]>('audit', 'list').filter((entry: Entry) => entry.action === action);
   const startAgent = (): void => {
@@ -49,11 +54,14 @@ describe('a terminal with a real agent', () => {
     const file = join(site.site.path, 'alice.pub');
     writeFileSync(file, `${KEY}\n`);
     site.run('keys', 'add', file, '--owner', 'alice');
-    await online();
+  });
+  afterEach(() => {
+    for (const { stream } of clients.splice(0)) stream.destroy();
   });
   afterAll(() => site.end());
 
   it('is refused while nobody has the node', async () => {
+    await online();
     await expect(open()).rejects.toThrow(/409 .*nobody has an allocation of node01/);
     allocation = site.json('allocations', 'request', 'alice', '--node', 'node01', '--wait');
   });
@@ -65,10 +73,10 @@ describe('a terminal with a real agent', () => {
     await terminal.shows(/\[alice \/dev\/pts\/\d+ 33 101 vt220 \/home\/alice \/home\/alice\]/);
     terminal.resize(50, 132);
     terminal.type('stty size\r');
-    await terminal.shows(/\r\n50 132\r\n/);
+    await terminal.shows(/\r50 132\r\n/);
     // The program in the foreground is told.
     terminal.type('trap "stty size; echo resized" WINCH; echo set\r');
-    await terminal.shows(/\r\nset\r\n/);
+    await terminal.shows(/\rset\r\n/);
     terminal.resize(20, 40);
     terminal.type('\r');
     await terminal.shows(/20 40\r\nresized/);
@@ -76,13 +84,14 @@ describe('a terminal with a real agent', () => {
     expect(await terminal.ended()).toEqual({ status: 7, reason: 'the shell ended' });
   });
 
+  // One pipe: ls writes to grep.
   it('has nothing of the agent: no key, no variable, no open file, no rights', async () => {
     const terminal = await open({ columns: '200' });
     await terminal.shows(/\$ $/);
     terminal.type(
       "env | grep -c COLDIRON_; ls -l /proc/self/fd | grep -cv -e '/dev/pts/' -e total -e /proc/; echo counted\r",
     );
-    await terminal.shows(/\r\n0\r\n0\r\ncounted/);
+    await terminal.shows(/\r0\r\n1\r\ncounted/);
     terminal.type(`cat ${agent.file('key.pem')} ${agent.environmentFile}; id -u; echo done\r`);
     await terminal.shows(/\r\ndone\r\n/);
     expect(terminal.shown.match(/Permission denied/g)).toHaveLength(2);
@@ -96,7 +105,7 @@ describe('a terminal with a real agent', () => {
     await terminal.shows(/\$ $/);
     const screen = '\u001b[?1049h\u001b[2J\u001b[10;20Hgrüße ⌘\u001b[?1049l';
     terminal.type(`printf '${Buffer.from(screen).toString('hex').replace(/../g, '\\x$&')}'\r`);
-    await terminal.shows(screen.replaceAll('[', '\\['));
+    await terminal.shows(screen);
     // Raw mode, as an editor sets it: Ctrl-C, Escape, arrows and a NUL are bytes.
     const keys = Buffer.from([3, 27, 91, 65, 0, 26, 28, 127, 200, 10]);
     terminal.type("stty raw -echo; printf 'ready'; head -c 10 | od -An -tx1; stty sane; echo\r");
@@ -110,7 +119,7 @@ describe('a terminal with a real agent', () => {
     terminal.type('echo status $?\r');
     await terminal.shows(/status 130/);
     terminal.type('\u0004');
-    expect(await terminal.ended()).toMatchObject({ status: 130 });
+    expect(await terminal.ended()).toMatchObject({ status: 0 });
   });
 
   it('delivers 10 MB to a slow viewer, and the appliance keeps almost nothing of it', async () => {
@@ -159,7 +168,7 @@ describe('a terminal with a real agent', () => {
     site.run('terminals', 'close', list[0]?.id ?? '');
     expect(await first.ended()).toMatchObject({ status: null, reason: expect.stringContaining('closed it') });
     second.type('echo still\r');
-    await second.shows(/\r\nstill\r\n/);
+    await second.shows(/\rstill\r\n/);
     second.stream.destroy();
     // Its shell ends with the viewer.
     await expect.poll(() => site.json('terminals', 'list'), { timeout: 20_000, interval: 300 }).toEqual([]);
@@ -180,7 +189,7 @@ describe('a terminal with a real agent', () => {
     });
     child.stdin.end('id -un; exit 5\n');
     expect((await once(child, 'close'))[0]).toBe(5);
-    expect(output).toMatch(/\r\nalice\r\n/);
+    expect(output).toMatch(/\ralice\r\n/);
     // script(1) gives the CLI a terminal of 24 × 80, and its keys are ours.
     const command = `stty rows 31 cols 77; exec ${join(ROOT, 'coldiron')} terminal node01`;
     const held = spawn(...endingWithUs('script', ['-qefc', command, '/dev/null']), {
@@ -193,7 +202,7 @@ describe('a terminal with a real agent', () => {
     });
     await expect.poll(() => screen, { timeout: 60_000 }).toMatch(/\$ $/);
     held.stdin.write('stty size; echo $TERM\r');
-    await expect.poll(() => screen, { timeout: 20_000 }).toMatch(/\r\n31 77\r\n/);
+    await expect.poll(() => screen, { timeout: 20_000 }).toMatch(/\r31 77\r\n/);
     held.stdin.write('\r~.');
     expect((await once(held, 'close'))[0]).toBe(0);
     expect(screen).toContain('[closed the terminal]');

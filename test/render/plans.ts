@@ -46,6 +46,7 @@ const OPERATOR: Account = {
   name: 'operator',
   sshKeys: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJt1vHfBpYDDDqDdnQ5Q1PpoQFwSKuJnE9RyCj0mVfEg operator@example.com'],
   admin: true,
+  sudo: { commands: ['/usr/bin/systemctl restart nginx.service', '/usr/bin/id'], reviewer: 'ada' },
 };
 
 const member = (name: string, address: string, role: NodeRole): ClusterMember => ({

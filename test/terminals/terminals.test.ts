@@ -14,7 +14,7 @@ const rest = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('a terminal', () => {
   it('carries keys as lines and output as it is, and reports the status of the shell', async () => {
     const { node, viewer, over, terminal } = await rig.carried();
-    expect(await lines(node.typed)).toMatch(/^n \.+\ns 24 80\n$/);
+    expect(await lines(node.typed)).toMatch(/^s 24 80\nn \.+\n$/);
     viewer.type('ls\r');
     expect(await lines(node.typed)).toBe(`k ${Buffer.from('ls\r').toString('base64')}\n`);
     viewer.send(frameBytes({ kind: 'resize', rows: 50, columns: 132 }));

@@ -1,5 +1,6 @@
 // The #cloud-config of an installed system as plain data: identity, accounts, time, packages and files.
 
+import { sudoersRule } from '../../domain/sudo-policy.ts';
 import type { Account } from '../../domain/system.ts';
 import type { TargetFile } from '../installers/first-boot.ts';
 import {
@@ -67,7 +68,7 @@ const user = (account: Account): object => ({
   primary_group: account.name,
   shell: '/bin/bash',
   lock_passwd: true,
-  ...(account.admin ? { sudo: 'ALL=(ALL) NOPASSWD:ALL' } : {}),
+  ...(account.sudo ? { sudo: sudoersRule(account.sudo.commands) } : {}),
   ssh_authorized_keys: [...account.sshKeys],
 });
 

@@ -1,5 +1,6 @@
 // Files that are the same on every installed system, whatever its installer.
 
+import { sudoersRule } from '../../domain/sudo-policy.ts';
 import type { NodePlan } from '../node-plan.ts';
 import type { Templates } from '../templates.ts';
 import { type FirstBootExtras, firstBoot, partsWithRunner, type TargetFile } from './first-boot.ts';
@@ -11,12 +12,12 @@ export const sshFile = (): TargetFile => ({
   mode: 0o600,
 });
 
-/** Admins of a plan may become root without a password, because they have none. */
+/** Only what the inventory grants, with its reviewer. Accounts have no password, so a rule asks for none. */
 export function sudoersFiles(plan: NodePlan): TargetFile[] {
-  const admins = plan.accounts.filter((account) => account.admin);
-  if (admins.length === 0) return [];
-  const text = admins.map(({ name }) => `${name} ALL=(ALL) NOPASSWD:ALL\n`).join('');
-  return [{ path: '/etc/sudoers.d/90-coldiron', text, mode: 0o440 }];
+  const rules = plan.accounts.flatMap(({ name, sudo }) =>
+    sudo ? [`# reviewed by ${sudo.reviewer}\n${name} ${sudoersRule(sudo.commands)}\n`] : [],
+  );
+  return rules.length === 0 ? [] : [{ path: '/etc/sudoers.d/90-coldiron', text: rules.join(''), mode: 0o440 }];
 }
 
 export const ROCE_UNIT = 'coldiron-roce.service';

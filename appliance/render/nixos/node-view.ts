@@ -29,8 +29,12 @@ export function nodeView(plan: NodePlan) {
     accounts: plan.accounts.map((account) => ({
       ...account,
       isRoot: account.name === 'root',
+      // A member without a password becomes root nowhere; NixOS wants to see somebody who could.
       groups: account.admin ? ['wheel'] : [],
     })),
+    sudoRules: plan.accounts.flatMap(({ name, sudo }) =>
+      sudo ? [{ name, commands: nixCommands(sudo.commands) }] : [],
+    ),
     usesSops: plan.secretsBy === 'sops',
     tls: {
       cert: `${SECRETS_FOLDER}/${plan.hostname}-cert.pem`,
@@ -42,6 +46,10 @@ export function nodeView(plan: NodePlan) {
     clusterConfigFile: `${SECRETS_FOLDER}/cluster-config.json`,
   };
 }
+
+/** As NixOS names them: `""` after a program means no arguments. */
+const nixCommands = (commands: 'all' | readonly string[]): readonly string[] =>
+  commands === 'all' ? ['ALL'] : commands.map((command) => (command.includes(' ') ? command : `${command} ""`));
 
 /** The networks that it has an address on: those whose hosts may use its services. */
 const insideOf = ({ links }: NodePlan): string[] => [

@@ -122,8 +122,9 @@ task_open_terminal() {
     }
   done
   login=$(getent passwd "$user" | cut -d : -f 7)
-  setsid /bin/sh "$0" terminal "$(parameter terminal)" "$user" "$(parameter term)" "$(getent passwd "$user" | cut -d : -f 6)" \
-    "${login:-/bin/sh}" </dev/null >/dev/null 2>&9 9>&- &
+  # It closes 8 when it has left the group of this task, which is killed when the task is over.
+  : "$(setsid /bin/sh "$0" terminal "$(parameter terminal)" "$user" "$(parameter term)" "$(getent passwd "$user" | cut -d : -f 6)" \
+    "${login:-/bin/sh}" 8>&1 </dev/null >/dev/null 2>&9 9>&- &)"
   printf 'terminal %s of %s begins\n' "$(parameter terminal)" "$user"
 }
 

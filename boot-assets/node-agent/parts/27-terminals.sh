@@ -29,6 +29,7 @@ terminal_as_user() {
 }
 
 terminal_run() {
+  exec 8>&-
   terminal=$1
   shift
   pipes=$(mktemp -d) || exit 1

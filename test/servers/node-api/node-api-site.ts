@@ -150,6 +150,10 @@ export class NodeApiSite {
     return this.#service.enrollment;
   }
 
+  useTerminals(terminals: Parameters<NodeService['useTerminals']>[0]): void {
+    this.#service?.useTerminals(terminals);
+  }
+
   get url(): string {
     return `https://${this.#service?.address}`;
   }

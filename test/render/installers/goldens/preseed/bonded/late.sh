@@ -45,7 +45,7 @@ file '/etc/systemd/network/20-storage.network' '0644' 'W01hdGNoXQpOYW1lPXN0b3JhZ
 file '/etc/systemd/network/10-enp2s0.link' '0644' 'W01hdGNoXQpQZXJtYW5lbnRNQUNBZGRyZXNzPTUyOjU0OjAwOjEyOjM1OjAzCgpbTGlua10KTmFtZT1lbnAyczAK'
 file '/etc/systemd/network/20-enp2s0.network' '0644' 'W01hdGNoXQpOYW1lPWVucDJzMAoKW0xpbmtdCk1UVUJ5dGVzPTQyMDAKUmVxdWlyZWRGb3JPbmxpbmU9bm8KCltOZXR3b3JrXQpBZGRyZXNzPTEwLjAuNTAuMzEvMjQK'
 file '/etc/ssh/sshd_config.d/10-coldiron.conf' '0600' 'UGFzc3dvcmRBdXRoZW50aWNhdGlvbiBubwpLYmRJbnRlcmFjdGl2ZUF1dGhlbnRpY2F0aW9uIG5vClBlcm1pdFJvb3RMb2dpbiBubwo='
-file '/etc/sudoers.d/90-coldiron' '0440' 'b3BlcmF0b3IgQUxMPShBTEwpIE5PUEFTU1dEOkFMTAo='
+file '/etc/sudoers.d/90-coldiron' '0440' 'IyByZXZpZXdlZCBieSBhZGEKb3BlcmF0b3IgQUxMPShyb290KSBOT1BBU1NXRDogL3Vzci9iaW4vc3lzdGVtY3RsIHJlc3RhcnQgbmdpbnguc2VydmljZSwgL3Vzci9iaW4vaWQgIiIK'
 file '/etc/systemd/system/coldiron-roce.service' '0644' 'W1VuaXRdCkRlc2NyaXB0aW9uPVRyYWZmaWMgY2xhc3NlcyBvZiB0aGUgUm9DRSBsaW5rcyB0aGF0IGxvc2Ugbm8gZnJhbWUKV2FudHM9bmV0d29yay1vbmxpbmUudGFyZ2V0CkFmdGVyPW5ldHdvcmstb25saW5lLnRhcmdldAoKW1NlcnZpY2VdClR5cGU9b25lc2hvdApSZW1haW5BZnRlckV4aXQ9eWVzCkV4ZWNTdGFydD0vdXNyL3NiaW4vZGNiIHBmYyBzZXQgZGV2IGVucDJzMCBwcmlvLXBmYyBhbGw6b2ZmIDM6b24KCltJbnN0YWxsXQpXYW50ZWRCeT1tdWx0aS11c2VyLnRhcmdldAo='
 account 'operator' 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJt1vHfBpYDDDqDdnQ5Q1PpoQFwSKuJnE9RyCj0mVfEg operator@example.com
 '

@@ -37,7 +37,7 @@ file '/etc/systemd/network/20-eth0.network' '0644' 'W01hdGNoXQpOYW1lPWV0aDAKCltO
 file '/etc/systemd/network/10-eth1.link' '0644' 'W01hdGNoXQpQZXJtYW5lbnRNQUNBZGRyZXNzPTUyOjU0OjAwOjIyOjM0OjU2CgpbTGlua10KTmFtZT1ldGgxCg=='
 file '/etc/systemd/network/20-eth1.network' '0644' 'W01hdGNoXQpOYW1lPWV0aDEKCltOZXR3b3JrXQpBZGRyZXNzPTEwLjAuMjAwLjEwLzI0CkROUz0xMC4wLjIwMC4xCkROUz04LjguOC44CkRvbWFpbnM9ZXhhbXBsZS5jb20KCltSb3V0ZV0KR2F0ZXdheT0xMC4wLjIwMC4xCg=='
 file '/etc/ssh/sshd_config.d/10-coldiron.conf' '0600' 'UGFzc3dvcmRBdXRoZW50aWNhdGlvbiBubwpLYmRJbnRlcmFjdGl2ZUF1dGhlbnRpY2F0aW9uIG5vClBlcm1pdFJvb3RMb2dpbiBubwo='
-file '/etc/sudoers.d/90-coldiron' '0440' 'b3BlcmF0b3IgQUxMPShBTEwpIE5PUEFTU1dEOkFMTAo='
+file '/etc/sudoers.d/90-coldiron' '0440' 'IyByZXZpZXdlZCBieSBhZGEKb3BlcmF0b3IgQUxMPShyb290KSBOT1BBU1NXRDogL3Vzci9iaW4vc3lzdGVtY3RsIHJlc3RhcnQgbmdpbnguc2VydmljZSwgL3Vzci9iaW4vaWQgIiIK'
 account 'operator' 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJt1vHfBpYDDDqDdnQ5Q1PpoQFwSKuJnE9RyCj0mVfEg operator@example.com
 '
 systemctl enable 'systemd-networkd.service'
