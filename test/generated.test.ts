@@ -7,6 +7,7 @@ import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { apiDocument } from '../appliance/contract/document.ts';
 import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
+import { mcpDocument } from '../appliance/mcp/document.ts';
 import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
 import { documentedFaults } from './faults/documented.ts';
 
@@ -25,6 +26,12 @@ describe('docs/lifecycle.md', () => {
 describe('docs/events.md', () => {
   it('matches the event table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/events.md'), 'utf8')).toBe(eventDocument());
+  });
+});
+
+describe('docs/mcp.md', () => {
+  it('matches the tool table (npm run docs updates it)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/mcp.md'), 'utf8')).toBe(mcpDocument());
   });
 });
 

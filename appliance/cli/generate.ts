@@ -5,6 +5,7 @@ import { generateOpenApi } from '../api/open-api.ts';
 import { apiDocument } from '../contract/document.ts';
 import { eventDocument } from '../domain/events/event-document.ts';
 import { lifecycleDocument } from '../machines/diagram.ts';
+import { mcpDocument } from '../mcp/document.ts';
 import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -13,4 +14,5 @@ writeFileSync(new URL('appliance/api/openapi.json', root), `${JSON.stringify(awa
 writeFileSync(new URL('docs/api.md', root), apiDocument());
 writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());
 writeFileSync(new URL('docs/events.md', root), eventDocument());
+writeFileSync(new URL('docs/mcp.md', root), mcpDocument());
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));
