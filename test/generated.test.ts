@@ -10,6 +10,7 @@ import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 import { alertRules } from '../appliance/metrics/alerts.ts';
 import { dashboard } from '../appliance/metrics/dashboard.ts';
 import { monitoringDocument } from '../appliance/metrics/document.ts';
+import { mcpDocument } from '../appliance/mcp/document.ts';
 import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
 import { documentedFaults } from './faults/documented.ts';
 
@@ -28,6 +29,12 @@ describe('docs/lifecycle.md', () => {
 describe('docs/events.md', () => {
   it('matches the event table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/events.md'), 'utf8')).toBe(eventDocument());
+  });
+});
+
+describe('docs/mcp.md', () => {
+  it('matches the tool table (npm run docs updates it)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/mcp.md'), 'utf8')).toBe(mcpDocument());
   });
 });
 

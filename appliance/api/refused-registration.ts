@@ -4,6 +4,7 @@ import { ColdironError, type ErrorCode } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
 import { shown } from '../domain/parsed.ts';
 import { plainLine } from '../domain/plain-line.ts';
+import type { RawSource } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
 
 export const SKU_RUNBOOK = 'docs/runbooks/refused-registration.md';
@@ -50,6 +51,35 @@ export async function recordingRefusals<T>(
     throw error;
   }
 }
+
+/** Of an apply, only references to SKUs that cannot be followed are recorded: other problems of a file are for its author. */
+export async function recordingWrongSkus<T>(
+  deps: Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'logger'>,
+  origin: Origin,
+  documents: readonly RawSource[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ColdironError) || error.code !== 'invalid_inventory') throw error;
+    const problems = (error.details.length === 0 ? [error.message] : error.details).filter((line) =>
+      WRONG_SKU.test(line),
+    );
+    if (problems.length === 0) throw error;
+    const asked = documents.flatMap(({ file, value }) => {
+      const nodes: unknown = (value as { readonly nodes?: unknown } | null)?.nodes;
+      const wrong = (_: unknown, at: number) => problems.some((line) => line.startsWith(`${file}: nodes[${at}].`));
+      return Array.isArray(nodes) ? askedNodes(nodes.filter(wrong)) : [];
+    });
+    await recordingRefusals(deps, origin, asked, () =>
+      Promise.reject(new ColdironError(error.code, problems[0] ?? '', problems)),
+    ).catch(() => undefined);
+    throw error;
+  }
+}
+
+const WRONG_SKU = /: nodes\[\d+\]\.(?:sku: |\S+: .*\bSKU\b)/;
 
 async function record(
   { store, fleet, clock }: Pick<ManagementDeps, 'store' | 'fleet' | 'clock'>,

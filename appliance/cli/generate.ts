@@ -8,6 +8,7 @@ import { lifecycleDocument } from '../machines/diagram.ts';
 import { alertRules } from '../metrics/alerts.ts';
 import { dashboard } from '../metrics/dashboard.ts';
 import { monitoringDocument } from '../metrics/document.ts';
+import { mcpDocument } from '../mcp/document.ts';
 import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -22,4 +23,5 @@ writeFileSync(
   new URL('docs/monitoring/grafana-dashboard.json', root),
   `${JSON.stringify(dashboard(), null, 2)}\n`,
 );
+writeFileSync(new URL('docs/mcp.md', root), mcpDocument());
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));

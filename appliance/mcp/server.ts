@@ -9,13 +9,12 @@ import {
 } from '@modelcontextprotocol/server';
 import { envelope } from '../api/errors.ts';
 import type { HandlerDeps } from '../api/handler.ts';
-import { OPERATIONS } from '../contract/operations.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Json } from '../domain/event.ts';
 import { plainLine } from '../domain/plain-line.ts';
 import { type AgentCall, callTool, mayUse } from './call-tool.ts';
 import { inputSchemaOf, type JsonObject, outputSchemaOf } from './tool-schemas.ts';
-import { INSTRUCTIONS, TOOL_NAMES, TOOLS, type Tool, type ToolName } from './tools.ts';
+import { descriptionOf, INSTRUCTIONS, TOOL_NAMES, TOOLS, type Tool, type ToolName } from './tools.ts';
 import { marked } from './untrusted.ts';
 
 export function buildServer(deps: HandlerDeps, version: string, call: AgentCall): Server {
@@ -67,14 +66,6 @@ const describe = (name: ToolName, tool: Tool): ListedTool => ({
     openWorldHint: false,
   },
 });
-
-export function descriptionOf(tool: Tool): string {
-  if (tool.mode === 'skill') return tool.use;
-  const summary = `${OPERATIONS[tool.operation].summary}.`;
-  const waits =
-    tool.mode === 'proposal' ? ' Returns a proposal: a person has to approve it before anything happens.' : '';
-  return `${summary} ${tool.use}${waits}`;
-}
 
 /** The first text is ours alone. The second is the structured content again, as JSON, for clients that show only texts. */
 function succeeded(name: ToolName, answer: Json): CallToolResult {

@@ -1,7 +1,7 @@
 // The tools that agents get: a hand-picked list of operations of the table. Name, description and mode are here; input and output come from
 // the schemas of the operation.
 
-import type { OperationId } from '../contract/operations.ts';
+import { OPERATIONS, type OperationId } from '../contract/operations.ts';
 import type { ProposableId } from '../contract/proposable.ts';
 
 interface ToolRow {
@@ -43,43 +43,35 @@ export const TOOLS = {
   ),
   system_get_instance: read('getNode', 'Read a node', 'State, since when, what it waits for, and the next step.'),
   system_drain_instance: proposal('drainNode', 'Drain a node', 'For an active node, before it is terminated.'),
-  system_terminate_instance: proposal(
-    'releaseNode',
-    'Terminate an instance',
-    'Its disks are erased and it becomes ready again; the node and its history stay.',
-  ),
+  system_terminate_instance: proposal('releaseNode', 'Terminate an instance', 'The node and its history stay.'),
   system_drift_report: read(
     'compareRendering',
     'Report drift',
-    'What the inventory says now, compared with what the node was given at its deployment.',
+    'The difference is what the inventory says now and the node does not have.',
   ),
   system_recent_signals: read('listEvents', 'Recent signals', 'Events of one node or of all, the newest 50.', {
     limit: 50,
     newest: true,
   }),
-  system_cancel_task: write(
-    'cancelNodeWork',
-    'Cancel the work on a node',
-    'For a node that hangs in commissioning, deploying, enrolling or releasing.',
-  ),
-  system_list_tasks: read('listTasks', 'List the tasks of a node', 'Signed tasks of an enrolled node.', { limit: 20 }),
+  system_cancel_task: write('cancelNodeWork', 'Cancel the work on a node', 'For a node that hangs.'),
+  system_list_tasks: read('listTasks', 'List the tasks of a node', '', { limit: 20 }),
   list_nodes: read('listNodes', 'List nodes', 'Filter by state, site, rack, label or part of a name.', { limit: 20 }),
-  commission_node: write('commissionNode', 'Commission a node', 'The machine is restarted; its disks do not change.'),
-  retire_node: proposal('retireNode', 'Retire a node', 'Takes it out of use without erasing anything.'),
+  commission_node: write('commissionNode', 'Commission a node', 'The machine is restarted.'),
+  retire_node: proposal('retireNode', 'Retire a node', 'Nothing is erased.'),
   remove_node: proposal('removeNode', 'Remove a node', 'Only a retired node; an admin approves it.'),
-  node_presence: read('getNodePresence', 'When a node was last seen', 'Heartbeat, clock, system and leases.'),
-  node_facts: read('listNodeFacts', 'Hardware facts', 'What the machine reported about its hardware.'),
-  node_cabling: read('getNodeCabling', 'Cabling', 'Declared switch ports and the neighbours that it heard.'),
-  node_timeline: read('getNodeTimeline', 'Boot timeline', 'How long each stage took, and what similar machines take.'),
-  explain_boot: read('explainNode', 'Explain a boot', 'What it would boot now, and why.'),
-  diagnose_node: read('diagnoseNode', 'Diagnose a node', 'Why it is stuck or has failed: ranked causes with evidence.'),
-  diagnose_site: read('diagnoseSite', 'Diagnose the site', 'All problems, grouped by cause.'),
+  node_presence: read('getNodePresence', 'When a node was last seen', ''),
+  node_facts: read('listNodeFacts', 'Hardware facts', 'The machine reported them.'),
+  node_cabling: read('getNodeCabling', 'Cabling', ''),
+  node_timeline: read('getNodeTimeline', 'Boot timeline', ''),
+  explain_boot: read('explainNode', 'Explain a boot', ''),
+  diagnose_node: read('diagnoseNode', 'Diagnose a node', ''),
+  diagnose_site: read('diagnoseSite', 'Diagnose the site', ''),
   node_power: read('getNodePower', 'Read the power state', 'Asks the BMC.'),
-  set_node_power: proposal('setNodePower', 'Change the power of a node', 'on, off, cycle, reset or soft.'),
+  set_node_power: proposal('setNodePower', 'Change the power of a node', ''),
   list_skus: read('listSkus', 'List SKUs', 'Kinds of hardware.'),
   list_profiles: read('listProfiles', 'List profiles', 'What can be installed.'),
   list_allocations: read('listAllocations', 'List allocations', 'Who uses which node.', { limit: 50 }),
-  appliance_problems: read('listApplianceProblems', 'Problems of the appliance', 'Boot files, disk, listeners, clock.'),
+  appliance_problems: read('listApplianceProblems', 'Problems of the appliance', ''),
   list_proposals: read('listProposals', 'List proposals', 'What waits for the approval of a person.', { limit: 20 }),
   get_proposal: read('getProposal', 'Read a proposal', 'Whether a person has approved it, and how it ended.'),
   execute_skill: {
@@ -93,6 +85,13 @@ export const TOOLS = {
 
 export type ToolName = keyof typeof TOOLS;
 export const TOOL_NAMES = Object.keys(TOOLS) as ToolName[];
+
+export function descriptionOf(tool: Tool): string {
+  if (tool.mode === 'skill') return tool.use;
+  const waits =
+    tool.mode === 'proposal' ? 'Returns a proposal: a person has to approve it before anything happens.' : '';
+  return [`${OPERATIONS[tool.operation].summary}.`, tool.use, waits].filter((part) => part !== '').join(' ');
+}
 
 /** Phase by phase, for an agent that reads the instructions of the server. */
 export const INSTRUCTIONS = [

@@ -52,6 +52,27 @@ describe('a refused registration', () => {
     expect(await alerts()).toMatchObject([{ data: { owners: ['gpu-team'] } }]);
   });
 
+  it('of nodes in a file names those with a wrong SKU; other problems of the file raise no alert', async () => {
+    const apply = (nodes: object[], dryRun = false) =>
+      post('/inventory/apply', { sources: [{ name: 'more', document: { nodes } }], dry_run: dryRun });
+    const wrong = [node({ sku: 'gp1' }), node({ name: 'node10', sku: 'nope', interfaces: [] })];
+    expect((await apply(wrong, true)).statusCode).toBe(400);
+    expect((await apply([node({ profile: 'nothing' })])).statusCode).toBe(400);
+    expect(await alerts()).toEqual([]);
+    expect((await apply(wrong)).statusCode).toBe(400);
+    expect(await alerts()).toMatchObject([
+      {
+        data: {
+          nodes: ['node10'],
+          skus: ['nope'],
+          code: 'invalid_inventory',
+          reasons: [expect.stringContaining('nope')],
+        },
+      },
+    ]);
+    expect(await audited()).toHaveLength(1);
+  });
+
   it.each([
     ['an unknown SKU', { sku: 'nope' }, 400],
     ['an inactive SKU', { sku: 'v100' }, 400],

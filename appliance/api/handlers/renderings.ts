@@ -13,6 +13,7 @@ import { MEBIBYTE } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
+import { recordingWrongSkus } from '../refused-registration.ts';
 import { applyView } from '../views/inventory.ts';
 import { differenceView, fileView, renderingView } from '../views/rendering.ts';
 
@@ -42,7 +43,9 @@ export const renderingHandlers: Handlers<
   },
 
   async applyInventory(deps, { body: { sources, dry_run: dryRun = false, diff = false }, origin }) {
-    const report = await applyDocuments(deps, documentsOf(sources), { mode: 'reconcile', dryRun, origin });
+    const documents = documentsOf(sources);
+    const apply = () => applyDocuments(deps, documents, { mode: 'reconcile', dryRun, origin });
+    const report = await (dryRun ? apply() : recordingWrongSkus(deps, origin, documents, apply));
     if (!report.dryRun) return applyView(report);
     return { ...applyView(report), renderings: await editedNodes(deps, report, diff) };
   },
