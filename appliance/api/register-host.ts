@@ -43,7 +43,8 @@ export async function registerHost(
       'no MAAS is configured on this appliance; the same request with onboarding_mode manual works',
     );
   }
-  const probe = registration.probe ? await edge.probe(host, registration.port) : null;
+  const login = { username: registration.sshUsername, line: key.line };
+  const probe = registration.probe ? await edge.probe(host, registration.port, login) : null;
   if (probe?.reached === false) throw new ColdironError('probe_failed', probe.reason);
 
   const id = edge.newId() as MachineId;
@@ -172,6 +173,7 @@ async function write(
     ssh_username: spec.access?.sshUsername ?? null,
     ssh_key: key.fingerprint,
     ssh_banner: probe?.reached ? probe.banner : null,
+    ssh_host_key: (probe?.reached ? probe.hostKey : null) ?? null,
   };
   await store.writeInventory({
     declaredRevision,

@@ -6,6 +6,7 @@ import { buildManagementApi } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
+import { sshKeyProbe } from '../allocations/key-probe.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
 import type { Place } from './boot-servers.ts';
@@ -38,7 +39,7 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now, sshKeyProbe()) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

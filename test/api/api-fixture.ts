@@ -193,7 +193,7 @@ export async function openApi({
     fleet,
     find: () => null,
     templates,
-    nodeParts: async () => [],
+    nodeParts: async () => [], nodeApiUrl: () => null,
     nixosFile: async () => null,
     random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',

@@ -14,7 +14,7 @@ import type { DoneByMachine } from './onboardings-machines.ts';
 const SERVER = '127.3.0.1';
 const KILLS = 20;
 /** Between a start and the next kill: while it works off what waited for it, and while it waits. */
-const LIVES_MS = [1500, 3000, 5000, 8000];
+const LIVES_MS = [2000, 5000, 10_000, 15_000];
 const REQUESTS_AT_ONCE = 32;
 const PATIENCE_MS = 45 * 60_000;
 

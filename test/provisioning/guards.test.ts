@@ -98,7 +98,7 @@ function problemsIn({
     fleet,
     find,
     templates: TEMPLATES,
-    nodeParts: async () => [],
+    nodeParts: async () => [], nodeApiUrl: () => null,
     nixosFile: async () => null,
     random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',

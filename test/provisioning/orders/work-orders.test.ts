@@ -15,7 +15,7 @@ const orders = new WorkOrders({
   fleet: new Fleet(),
   find: () => null,
   templates: TEMPLATES,
-  nodeParts: async () => [],
+  nodeParts: async () => [], nodeApiUrl: () => null,
   given: async () => undefined,
   pushKey: () => '',
   nixosFile: async () => null,
