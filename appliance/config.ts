@@ -49,8 +49,8 @@ export interface Config {
   };
   /** The TFTP settings of the file; omitted ones have defaults. */
   readonly tftp: TftpTuning;
-  /** The enrollment settings of the file in milliseconds; omitted ones have defaults. */
-  readonly enrollment: Readonly<Partial<Record<EnrollmentSetting, number>>>;
+  /** The enrollment settings of the file, times in milliseconds; omitted ones have defaults. */
+  readonly enrollment: Readonly<Partial<Record<EnrollmentSetting, number>>> & { readonly agentNames?: string };
   /** Stay authoritative although another DHCP server answers: for a migration between servers. */
   readonly ignoreOtherDhcpServers: boolean;
   /** The networks that may be scanned for BMCs. */
@@ -134,6 +134,8 @@ const ConfigDocument = Type.Object(
           token_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 168 })),
           heartbeat_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 300 })),
           silent_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 86_400 })),
+          // Part of paths, of a unit and of variables on nodes.
+          agent_names: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9]{1,30}$' })),
         },
         closed,
       ),
@@ -200,7 +202,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     state,
     listen,
     tftp,
-    enrollment: enrollmentTimes(document),
+    enrollment: enrollmentSettings(document),
     tls,
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
     bmcScan,
@@ -257,13 +259,14 @@ const ENROLLMENT_TIMES = {
 } as const;
 type EnrollmentSetting = keyof typeof ENROLLMENT_TIMES;
 
-function enrollmentTimes({ enrollment = {} }: Document): Config['enrollment'] {
-  return Object.fromEntries(
+function enrollmentSettings({ enrollment = {} }: Document): Config['enrollment'] {
+  const times = Object.fromEntries(
     Object.entries(ENROLLMENT_TIMES).flatMap(([setting, [key, unit]]) => {
       const value = enrollment[key];
       return value === undefined ? [] : [[setting, value * unit]];
     }),
   );
+  return { ...times, ...(enrollment.agent_names !== undefined && { agentNames: enrollment.agent_names }) };
 }
 
 function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {

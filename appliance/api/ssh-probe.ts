@@ -2,9 +2,9 @@
 // in with it; nobody gives the appliance a private key.
 
 import { connect } from 'node:net';
+import type { KeyProbe } from '../allocations/key-probe.ts';
 import { type Instant, SECOND } from '../domain/instant.ts';
 import { shown } from '../domain/parsed.ts';
-import type { KeyProbe } from '../allocations/key-probe.ts';
 import type { Probe, ProbeResult } from './deps.ts';
 
 const PATIENCE = 3 * SECOND;
@@ -18,7 +18,10 @@ export const sshProbe =
     if (login === null || !banner.reached) return banner;
     const answer = await askKey({ host, port, ...login });
     if (answer.accepted) return { ...banner, hostKey: answer.hostKey };
-    return { reached: false, reason: `${host} port ${port}: ${login.username} cannot log in with this key: ${answer.reason}` };
+    return {
+      reached: false,
+      reason: `${host} port ${port}: ${login.username} cannot log in with this key: ${answer.reason}`,
+    };
   };
 
 /** One deadline for name lookup, connection and banner together. */

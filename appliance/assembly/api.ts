@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { sshKeyProbe } from '../allocations/key-probe.ts';
 import { buildManagementApi } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
-import { sshKeyProbe } from '../allocations/key-probe.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
 import type { Place } from './boot-servers.ts';

@@ -124,7 +124,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     bundle: {
       apiUrlOf: (machine) => apiUrlFor(fleet, machine, nodeApi),
       plainHttp: 'never',
-      layout: agentLayout('coldiron'),
+      layout: agentLayout(settings.agentNames),
       agentText: deps.agentText,
       package: null,
     },

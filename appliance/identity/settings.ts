@@ -1,10 +1,12 @@
-// Lifetimes and intervals of certificates, tokens and heartbeats.
+// Names, and lifetimes and intervals of certificates, tokens and heartbeats.
 
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 
 export interface EnrollmentSettings {
   /** The organization in the subjects of authorities and certificates. */
   readonly organization: string;
+  /** The first part of the names on nodes: `/etc/NAME`, `NAME-node-agent.service`, `NAME_NODE_ID`. */
+  readonly agentNames: string;
   readonly authorityLifetime: Instant;
   readonly nodeLifetime: Instant;
   readonly serviceLifetime: Instant;
@@ -22,6 +24,7 @@ export interface EnrollmentSettings {
 
 export const DEFAULT_ENROLLMENT_SETTINGS: EnrollmentSettings = {
   organization: 'Coldiron',
+  agentNames: 'coldiron',
   authorityLifetime: 3650 * DAY,
   nodeLifetime: 30 * DAY,
   serviceLifetime: 365 * DAY,

@@ -100,10 +100,16 @@ describe('the scripts of the service OS', () => {
 
   it.each([
     ['its authority', 'own', ''],
-    ['another authority', 'other', 'the node API cannot be reached at URL through the final network, so it could not enroll: '],
+    [
+      'another authority',
+      'other',
+      'the node API cannot be reached at URL through the final network, so it could not enroll: ',
+    ],
   ])('call the node API with %s before anything is written', async (_what, authority, problem) => {
     const own = selfSigned();
-    const server = createTlsServer({ key: own.key, cert: own.certificate }, (_request, answer) => answer.writeHead(404).end()).listen(0, '127.0.0.1');
+    const server = createTlsServer({ key: own.key, cert: own.certificate }, (_request, answer) =>
+      answer.writeHead(404).end(),
+    ).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -86,7 +86,10 @@ export class NativeProvider implements OnboardingProvider {
       detail: failure && state === 'failed' ? `failed (${failure.step}: ${failure.reason})` : state,
       recognizable: macsOf(spec).length > 0,
       work: intent?.kind === 'deploy' ? intent.id : null,
-      failure: state === 'failed' || explain || (await this.#hasReportedFailure(machine)) ? await this.#failure(machine) : null,
+      failure:
+        state === 'failed' || explain || (await this.#hasReportedFailure(machine))
+          ? await this.#failure(machine)
+          : null,
       missing: state === 'active' && health === 'silent' ? ['it has stopped sending heartbeats'] : [],
       reported: heartbeat !== null && heartbeat >= since,
     };
