@@ -33,12 +33,19 @@ export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
 
+/** `hostKey`: the fingerprint of the server that would let the user in; absent: nobody asked it to. */
 export type ProbeResult =
-  | { readonly reached: true; readonly banner: string; readonly milliseconds: number }
+  | { readonly reached: true; readonly banner: string; readonly milliseconds: number; readonly hostKey?: string }
   | { readonly reached: false; readonly reason: string };
 
-/** Whether an SSH server answers at that address, seen from the appliance. */
-export type Probe = (host: string, port: number) => Promise<ProbeResult>;
+export interface ProbedLogin {
+  readonly username: string;
+  /** The public key, as in authorized_keys. */
+  readonly line: string;
+}
+
+/** Whether an SSH server answers at that address, seen from the appliance, and whether it would let this user in with this key. */
+export type Probe = (host: string, port: number, login: ProbedLogin | null) => Promise<ProbeResult>;
 
 export interface MaasHosts {
   /** `service_unavailable` when MAAS does not answer, or does not have exactly one such machine. */

@@ -49,7 +49,8 @@ export async function registerHost(
   const inMaas = registration.onboarding === 'maas' ? await findInMaas(edge, host, registration.hostname) : null;
   const hostname = inMaas?.hostname ?? derived;
   const prepared = inMaas && preparedFor(await edge.store.inventory(), registration.region, inMaas.bmc);
-  const probe = registration.probe ? await edge.probe(host, registration.port) : null;
+  const login = { username: registration.sshUsername, line: key.line };
+  const probe = registration.probe ? await edge.probe(host, registration.port, login) : null;
   if (probe?.reached === false) throw new ColdironError('probe_failed', probe.reason);
 
   const id = edge.newId() as MachineId;
@@ -214,6 +215,7 @@ async function write(
     ssh_username: spec.access?.sshUsername ?? null,
     ssh_key: key.fingerprint,
     ssh_banner: probe?.reached ? probe.banner : null,
+    ssh_host_key: (probe?.reached ? probe.hostKey : null) ?? null,
   };
   await store.writeInventory({
     declaredRevision,

@@ -1,6 +1,8 @@
-// Probes for an SSH server: connects, reads the identification line, disconnects; does not log in.
+// Probes for an SSH server: connects, reads the identification line, disconnects. With a key, it then asks whether the server would let the user
+// in with it; nobody gives the appliance a private key.
 
 import { connect } from 'node:net';
+import type { KeyProbe } from '../allocations/key-probe.ts';
 import { type Instant, SECOND } from '../domain/instant.ts';
 import { shown } from '../domain/parsed.ts';
 import type { Probe, ProbeResult } from './deps.ts';
@@ -9,10 +11,23 @@ const PATIENCE = 3 * SECOND;
 /** RFC 4253 §4.2: lines before the identification are allowed, each of at most 255 bytes. The probe accepts a few. */
 const MOST_BYTES = 8 * 255;
 
-/** One deadline for name lookup, connection and banner together. */
 export const sshProbe =
-  (now: () => Instant, patience = PATIENCE): Probe =>
-  (host, port) =>
+  (now: () => Instant, askKey: KeyProbe, patience = PATIENCE): Probe =>
+  async (host, port, login) => {
+    const banner = await bannerProbe(now, patience)(host, port);
+    if (login === null || !banner.reached) return banner;
+    const answer = await askKey({ host, port, ...login });
+    if (answer.accepted) return { ...banner, hostKey: answer.hostKey };
+    return {
+      reached: false,
+      reason: `${host} port ${port}: ${login.username} cannot log in with this key: ${answer.reason}`,
+    };
+  };
+
+/** One deadline for name lookup, connection and banner together. */
+const bannerProbe =
+  (now: () => Instant, patience: Instant) =>
+  (host: string, port: number): Promise<ProbeResult> =>
     new Promise((resolve) => {
       const started = now();
       const socket = connect({ host, port });

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
+import { sshKeyProbe } from '../allocations/key-probe.ts';
 import { buildManagementApi, type Mount } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
@@ -68,7 +69,7 @@ export async function openApi(
   let url: string | null = null;
   const metrics = metricsOf(live);
   const base = {
-    ...{ ...deps, requests, live, metrics, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) },
+    ...{ ...deps, requests, live, metrics, store, fleet, clock, newId, logger, probe: sshProbe(clock.now, sshKeyProbe()) },
     ...{ webSessions, signInCodes, signIn, pageUrl: () => url },
   };
   const proposals = openProposals(base);

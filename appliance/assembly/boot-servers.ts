@@ -23,6 +23,7 @@ import { BootTexts } from '../servers/tftp/boot-texts.ts';
 import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
 import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
 import type { BootLookup } from './boot-lookup.ts';
+import { coalesced } from './coalesced.ts';
 import type { Foundation } from './foundation.ts';
 import { serveMedia } from './media.ts';
 import type { SelfCheck } from './self-check.ts';
@@ -138,10 +139,10 @@ export function bootServers(
     stops.add(() => server.stop());
     return [{ what: 'boot', where: `http://${open.http.address}:${open.http.port}/` }];
   };
-  const reload = async (): Promise<void> => {
+  const reload = coalesced(async (): Promise<void> => {
     await authority.update();
     await library.reload();
-  };
+  });
   const start = async (): Promise<Place[]> => {
     const http = await startHttp();
     serveMedia(foundation, media, open.http);
@@ -169,10 +170,10 @@ export function bootServers(
     ...{ chain, services, start },
     reload,
     // Whoever asks after a build gets an answer about the new files.
-    bootContract: async () => {
+    bootContract: coalesced(async () => {
       await reload();
       return chain.check();
-    },
+    }),
     listeners: listening.states,
     bootPort: () => open.http?.port ?? bootPort,
   };

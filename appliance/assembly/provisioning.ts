@@ -76,6 +76,7 @@ export async function openWork(
     inspection: (machine) => renderings.inspection(machine),
     installedFiles: (machine) => enrollment.installedFiles(machine),
     nodeParts: (machine) => enrollment.firstBootParts(machine),
+    nodeApiUrl: (machine) => enrollment.apiUrl(machine),
     given: (machine, plan, files) =>
       renderings.recordDelivery(machine, plan, files, 'order', {
         actor: `machine:${machine.spec.hostname}`,

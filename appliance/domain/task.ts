@@ -46,6 +46,14 @@ export const TASK_KINDS = {
     },
     internal: true,
   },
+  'rerun-bootstrap': {
+    means: 'run the parts of its first boot again: those that failed, or the script of the site in any case',
+    // What the script of a site does twice is not known.
+    repeatable: false,
+    limit: 30 * MINUTE,
+    parameters: { part: { pattern: /^(?:failed|site)$/, standard: 'failed' } },
+    onlyWhile: 'active',
+  },
   reboot: {
     means: 'restart',
     repeatable: false,

@@ -1,10 +1,12 @@
-// Lifetimes and intervals of certificates, tokens and heartbeats.
+// Names, and lifetimes and intervals of certificates, tokens and heartbeats.
 
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 
 export interface EnrollmentSettings {
   /** The organization in the subjects of authorities and certificates. */
   readonly organization: string;
+  /** The first part of the names on nodes: `/etc/NAME`, `NAME-node-agent.service`, `NAME_NODE_ID`. */
+  readonly agentNames: string;
   readonly authorityLifetime: Instant;
   readonly nodeLifetime: Instant;
   readonly serviceLifetime: Instant;
@@ -18,12 +20,11 @@ export interface EnrollmentSettings {
   readonly heartbeatEvery: Instant;
   /** A node without a heartbeat for this long is silent. */
   readonly silentAfter: Instant;
-  /** The family of names on nodes: of variables (`COLDIRON_…`), folders (`/etc/coldiron`) and the unit. */
-  readonly agentNames: string;
 }
 
 export const DEFAULT_ENROLLMENT_SETTINGS: EnrollmentSettings = {
   organization: 'Coldiron',
+  agentNames: 'coldiron',
   authorityLifetime: 3650 * DAY,
   nodeLifetime: 30 * DAY,
   serviceLifetime: 365 * DAY,
@@ -33,5 +34,4 @@ export const DEFAULT_ENROLLMENT_SETTINGS: EnrollmentSettings = {
   signingGrace: 7 * DAY,
   heartbeatEvery: 30 * SECOND,
   silentAfter: 5 * MINUTE,
-  agentNames: 'coldiron',
 };

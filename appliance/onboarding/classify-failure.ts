@@ -117,14 +117,15 @@ export function classified({ causes, step, reason }: FailureEvidence): Classifie
 }
 
 export function classOfCause({ id, evidence }: Pick<FoundCause, 'id' | 'evidence'>): FailureClass {
-  if (id === 'screen-first-boot-failed') return classOfPart(evidence);
+  if (id === 'screen-first-boot-failed' || id === 'first-boot-part-failed') return classOfPart(evidence);
   return CLASS_OF_CAUSE[id] ?? CLASS_OF_GROUP.get(id) ?? CLASS_OF_SCREEN.get(id) ?? 'unknown';
 }
 
-/** The part of the first boot that failed names itself. */
+/** The part of the first boot that failed names itself, on the screen and in its report; its output follows and may say anything. */
 function classOfPart(evidence: FoundCause['evidence']): FailureClass {
-  const isOf = (part: string): boolean => evidence.some(({ words }) => words.includes(`"part":"${part}"`));
-  return isOf('site-bootstrap') ? 'site-bootstrap' : 'node-bootstrap';
+  const named = evidence.some(({ words }) => words.includes('"part":"site-bootstrap"'));
+  const reported = evidence[0]?.words.startsWith('site-bootstrap/') === true;
+  return named || reported ? 'site-bootstrap' : 'node-bootstrap';
 }
 
 const classOfStep = (step: string): FailureClass | undefined =>

@@ -125,7 +125,8 @@ function enroll(one: Situation): Move {
   if (machine === null) return fail(unexpected('the machine is not known'));
   if (machine.work !== run.work) return fail(replaced());
   if (machine.stage === 'active') return enter(one, 'verify');
-  if (machine.stage === 'enrolling') return WAIT;
+  // A first boot that reports its failure does not go on by itself.
+  if (machine.stage === 'enrolling' && machine.failure === null) return WAIT;
   return fail(stopped(machine, 'enrollment'));
 }
 

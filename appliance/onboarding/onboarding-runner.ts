@@ -38,7 +38,8 @@ const LONGEST_NAP: Instant = 30 * SECOND;
 const AFTER_AN_ERROR: Instant = 5 * SECOND;
 /** A run that is due, and that nothing moves, must not cause a busy loop. */
 const SHORTEST_NAP: Instant = 100;
-const DRIVEN_AT_ONCE = 32;
+/** Most of them wait for a BMC. As many as the gates of the BMCs let through, so that dead BMCs do not hold up the other runs. */
+const DRIVEN_AT_ONCE = 256;
 const MOST_MOVES_IN_A_ROW = 40;
 
 export class OnboardingRunner {

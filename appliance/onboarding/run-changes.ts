@@ -223,10 +223,11 @@ const restartOf = (step: OnboardingStep): OnboardingStep =>
   step === 'deploy' || step === 'enroll' || step === 'verify' ? 'predeploy' : step;
 
 const MINUTES: Readonly<Record<Exclude<OnboardingStep, 'discover' | 'deploy'>, number>> = {
-  preflight: 5,
+  // The appliance's own checks: a thousand runs at once wait for each other.
+  preflight: 30,
   // Longer than the limit of the state, whose failure says more.
   commission: 25,
-  predeploy: 5,
+  predeploy: 30,
   enroll: 20,
   verify: 10,
 };

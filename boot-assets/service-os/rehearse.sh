@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # The call-home rehearsal: configures the final network of the installed machine in a separate network namespace, and calls the
-# appliance through it. Nothing is written before it succeeds. The cards return when the namespace is deleted.
+# appliance and its node API through it. Nothing is written before it succeeds. The cards return when the namespace is deleted.
 
 REHEARSAL=rehearsal
 CALL_SECONDS=${CALL_SECONDS:-20}
@@ -36,7 +36,8 @@ in_rehearsal() {
     echo "the gateway $gateway is not reachable from any of the addresses"
     return
   fi
-  call_home
+  call_home || return
+  call_node_api
 }
 
 inside() {
@@ -90,11 +91,11 @@ lease_inside() {
   inside udhcpc -i "$1" -n -q -t 6 -T 2 -s /service-os/lease.sh >> "$LOG" 2>&1
 }
 
-# A link takes time to come up, and a switch to forward.
+# A link takes time to come up, and a switch to forward. Fails after it has printed the problem.
 call_home() {
   until=$(($(seconds) + CALL_SECONDS))
   while :; do
-    said=$(inside curl --silent --show-error --fail --connect-timeout 3 --max-time 10 --output /dev/null "$home" 2>&1) && return
+    said=$(inside curl --silent --show-error --fail --connect-timeout 3 --max-time 10 --output /dev/null "$home" 2>&1) && return 0
     [ "$(seconds)" -lt "$until" ] || break
     sleep 1
   done
@@ -103,4 +104,19 @@ call_home() {
     [ "$(inside cat "/sys/class/net/$(field name)/carrier" 2> /dev/null)" = 1 ] || unlit="$unlit $(field name)"
   done < "$RUN/links"
   echo "the appliance cannot be reached at $home through the final network: $(printf '%s' "$said" | sed 's/^curl: ([0-9]*) //')${unlit:+; no link on$unlit}"
+  return 1
+}
+
+# The installed system enrolls there, with the same authority. Any status is an answer: without a token there is nothing to get.
+call_node_api() {
+  node_api=$(order .network.node_api)
+  if [ -z "$node_api" ] || [ ! -e "$AUTHORITY" ]; then return; fi
+  until=$(($(seconds) + CALL_SECONDS))
+  while :; do
+    said=$(inside curl --silent --show-error --connect-timeout 3 --max-time 10 --output /dev/null --proto =https --noproxy '*' \
+      --cacert "$AUTHORITY" --capath "$RUN/no-other-authorities" "$node_api" 2>&1) && return
+    [ "$(seconds)" -lt "$until" ] || break
+    sleep 1
+  done
+  echo "the node API cannot be reached at $node_api through the final network, so it could not enroll: $(printf '%s' "$said" | sed 's/^curl: ([0-9]*) //')"
 }

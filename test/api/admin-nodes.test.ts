@@ -46,7 +46,7 @@ describe('registering a running host', () => {
       architecture: 'x86_64',
       enrollment: 'manual',
       access: { host: '10.0.200.77', port: 22, ssh_username: 'hpcadmin' },
-      probe: { performed: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4 },
+      probe: { performed: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4, host_key: null },
     });
     expect(api.probed).toEqual([{ host: '10.0.200.77', port: 22 }]);
     expect(api.fleet.machineById(answer.json().id)?.spec.access?.sshPublicKey).toBe(KEY);
@@ -54,7 +54,7 @@ describe('registering a running host', () => {
 
   it('does not probe by default', async () => {
     expect((await register({ probe: false })).json()).toMatchObject({
-      probe: { performed: false, banner: null, milliseconds: null },
+      probe: { performed: false, banner: null, milliseconds: null, host_key: null },
     });
     expect(api.probed).toEqual([]);
   });
@@ -84,6 +84,7 @@ describe('registering a running host', () => {
         host: '10.0.200.77',
         ssh_key: 'SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk',
         ssh_banner: 'SSH-2.0-OpenSSH_9.6',
+        ssh_host_key: null,
       },
     });
     expect(await api.store.verifyAudit()).toMatchObject({ intact: true });

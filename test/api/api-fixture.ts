@@ -208,6 +208,7 @@ export async function openApi({
     find: () => null,
     templates,
     nodeParts: async () => [],
+    nodeApiUrl: () => null,
     nixosFile: async () => null,
     random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',

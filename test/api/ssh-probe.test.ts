@@ -1,7 +1,13 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type KeyProbe, sshKeyProbe } from '../../appliance/allocations/key-probe.ts';
 import { sshProbe } from '../../appliance/api/ssh-probe.ts';
+import { freePort } from '../free-port.ts';
+import { hostKey, needSshd, startSshd } from '../provisioning/installers/nixos/real-sshd.ts';
 
 const open = new Set<Server>();
 const sockets = new Set<Socket>();
@@ -25,7 +31,9 @@ async function listen(answer: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const probe = sshProbe(Date.now, 60_000);
+const nobody: KeyProbe = async () => ({ accepted: false, reason: 'not asked', hostKey: null });
+const knocks = sshProbe(Date.now, nobody, 60_000);
+const probe = (host: string, port: number) => knocks(host, port, null);
 
 describe('the SSH probe', () => {
   it('reads the banner of an SSH server and disconnects', async () => {
@@ -66,8 +74,8 @@ describe('the SSH probe', () => {
 
   it('times out when the server sends nothing', async () => {
     const port = await listen(() => {});
-    const impatient = sshProbe(Date.now, 2000);
-    expect(await impatient('127.0.0.1', port)).toMatchObject({ reason: expect.stringMatching(/no SSH banner/) });
+    const impatient = sshProbe(Date.now, nobody, 2000);
+    expect(await impatient('127.0.0.1', port, null)).toMatchObject({ reason: expect.stringMatching(/no SSH banner/) });
   });
 
   it('quotes the peer that closed the connection, without control characters', async () => {
@@ -86,6 +94,27 @@ describe('the SSH probe', () => {
     });
     expect(await probe('127.0.0.1', port)).toMatchObject({
       reason: expect.stringMatching(/the answer is not SSH/),
+    });
+  });
+});
+
+describe('the SSH probe with a key', () => {
+  it("asks Debian's sshd whether it lets the user in, and names its host key", async () => {
+    needSshd();
+    const folder = mkdtempSync(join(tmpdir(), 'coldiron-probe-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const [server, known, other] = [hostKey(folder, 'host'), hostKey(folder, 'known'), hostKey(folder, 'other')];
+    const port = await freePort();
+    await startSshd({ folder, port, hostKeys: [server.file], authorizedKeys: [known.line] });
+    const real = sshProbe(Date.now, sshKeyProbe(60_000), 60_000);
+    expect(await real('127.0.0.1', port, { username: 'root', line: known.line })).toMatchObject({
+      reached: true,
+      banner: expect.stringContaining('OpenSSH'),
+      hostKey: expect.stringMatching(/^SHA256:/),
+    });
+    expect(await real('127.0.0.1', port, { username: 'root', line: other.line })).toEqual({
+      reached: false,
+      reason: `127.0.0.1 port ${port}: root cannot log in with this key: the server does not accept this key for this user`,
     });
   });
 });

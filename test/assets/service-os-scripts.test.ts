@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,6 +14,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { selfSigned } from '../bmc/redfish/mock/certificates.ts';
 import { needPackages } from '../interop/packages.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../boot-assets/service-os');
@@ -94,6 +96,29 @@ describe('the scripts of the service OS', () => {
     const { stdout } = shell(['common', 'network', 'session', 'rehearse'], lines);
     expect(stdout).toBe(noLease === 0 ? '' : 'eth0 gets no address by DHCP in the final network\n');
     expect(readFileSync(join(folder, 'run/rehearsed'), 'utf8').trim().split('\n')).toEqual(commands);
+  });
+
+  it.each([
+    ['its authority', 'own', ''],
+    [
+      'another authority',
+      'other',
+      'the node API cannot be reached at URL through the final network, so it could not enroll: ',
+    ],
+  ])('call the node API with %s before anything is written', async (_what, authority, problem) => {
+    const own = selfSigned();
+    const server = createTlsServer({ key: own.key, cert: own.certificate }, (_request, answer) =>
+      answer.writeHead(404).end(),
+    ).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    put('authority.pem', (authority === 'own' ? own : selfSigned('somebody-else')).certificate);
+    put('run/order', JSON.stringify({ network: { node_api: url } }));
+    const lines = `inside() { "$@"; }; ORDER=$RUN/order AUTHORITY=${folder}/authority.pem CALL_SECONDS=0; call_node_api`;
+    const script = withFunctions(['common', 'network', 'session', 'rehearse'], lines);
+    const { stdout } = await promisify(execFile)('dash', ['-eu', '-c', script], { env: ENVIRONMENT });
+    expect(stdout.replace(url, 'URL')).toMatch(problem === '' ? /^$/ : new RegExp(`^${problem}.*certificate`));
   });
 
   it('name the disk that was erased last in the outcome', () => {

@@ -17,7 +17,7 @@ export interface DoneByMachine {
 createInterface({ input: process.stdin }).on('line', () => {
   const done: DoneByMachine[] = servers.map(({ place, did }) => ({
     serial: place.serial,
-    did: did.reduce<Record<string, number>>((counts, one) => ({ ...counts, [one]: (counts[one] ?? 0) + 1 }), {}),
+    did: Object.fromEntries([...new Set(did)].map((what) => [what, did.filter((one) => one === what).length])),
   }));
   process.stdout.write(`${JSON.stringify(done)}\n`);
 });

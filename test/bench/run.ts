@@ -29,7 +29,7 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   http: benchHttp,
   idle: benchIdle,
   onboarding: benchOnboarding,
-  onboardings: (runs) => benchOnboardings(runs),
+  onboardings: benchOnboardings,
   render: benchRender,
   storm: benchStorm,
   stream: benchStream,

@@ -47,6 +47,22 @@ describe('the bootstrap script of a site', () => {
     });
   });
 
+  it('may belong to a profile, which uses it in place of that of the site', async () => {
+    await write('gpu.sh', '#!/bin/sh\necho gpu\n');
+    const profile = '  - { name: gpu, kind: cloud-image, bootstrap: { name: gpu, version: "2", script_file: gpu.sh } }';
+    const file = await write('lab.yaml', `profiles:\n${profile}\n`);
+    const sources = await readInventoryFiles([file]);
+    expect(sources[0]?.scripts).toEqual([join(folder, 'gpu.sh')]);
+    const { sources: declared } = checkInventory(sources);
+    expect(declared[0]?.declared.profiles[0]?.bootstrap).toEqual({
+      name: 'gpu',
+      version: '2',
+      script: '#!/bin/sh\necho gpu\n',
+    });
+    const gone = await write('gone.yaml', `profiles:\n${profile.replace('gpu.sh', 'none.sh')}\n`);
+    expect((await problemsOf(readInventoryFiles([gone]))).join()).toContain('profiles[0].bootstrap.script_file');
+  });
+
   it('is read with coldiron.yaml too', async () => {
     await write('first-boot.sh', '#!/bin/sh\n');
     const config = await loadConfig(await write('coldiron.yaml', siteWith('./first-boot.sh')));

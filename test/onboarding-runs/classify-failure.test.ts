@@ -39,6 +39,14 @@ describe('the class of a failure', () => {
     const failed = (name: string) => cause('screen-first-boot-failed', { evidence: [part(name)] });
     expect(classOfCause(failed('site-bootstrap'))).toBe('site-bootstrap');
     expect(classOfCause(failed('node-bootstrap'))).toBe('node-bootstrap');
+    const reported = (...words: string[]) =>
+      cause('first-boot-part-failed', { evidence: words.map((each) => ({ words: each })) });
+    expect(classOfCause(reported('site-bootstrap/infra-1.2: failed, exit status 3', 'mount: no'))).toBe(
+      'site-bootstrap',
+    );
+    expect(classOfCause(reported('node-bootstrap/node-agent-7: failed, exit status 1', 'site-bootstrap/x'))).toBe(
+      'node-bootstrap',
+    );
   });
 
   it('is that of the first cause that explains the stop and says what it is about', () => {

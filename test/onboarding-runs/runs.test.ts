@@ -146,7 +146,7 @@ describe('an onboarding run', () => {
     });
     const tries = world.effects.filter((effect) => effect === 'check-predeploy').length;
     expect(tries).toBeGreaterThan(3);
-    expect(tries).toBeLessThan(15);
+    expect(tries).toBeLessThan(45);
   });
 
   it('stops the work that it started when it is cancelled', async () => {

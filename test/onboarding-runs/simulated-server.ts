@@ -122,14 +122,15 @@ export class SimulatedServer {
   async #bootFromNetwork(life: number): Promise<void> {
     const system = new FakeServiceOs(this.#boot, this.place);
     const asked = (ask: () => Promise<Answer>): Promise<Answer> => this.#asked(life, ask);
-    let started = false;
-    const opened = await asked(async () => {
-      const script = await system.script();
-      started = FakeServiceOs.ticketIn(script) !== null;
-      return started ? system.openFrom(script) : { status: 200, body: script, json: null };
-    });
+    const { body: script } = await asked(async () => ({ status: 200, body: await system.script(), json: null }));
     this.did.push('boot');
-    if (!started || opened.status !== 201) return;
+    if (FakeServiceOs.ticketIn(script) === null) return;
+    // The service OS has its ticket: it asks with it again, and does not boot again.
+    const opened = await asked(() => system.openFrom(script));
+    if (opened.status !== 201) {
+      this.did.push(`error: session ${opened.status} ${opened.body.slice(0, 200)}`);
+      return;
+    }
     const { json } = await asked(() => system.order());
     const mode = (json as { mode?: string } | null)?.mode ?? 'none';
     if (mode !== 'install') await asked(() => system.facts({ system: { ...SYSTEM, serial: this.place.serial } }));

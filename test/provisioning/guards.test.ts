@@ -99,6 +99,7 @@ function problemsIn({
     find,
     templates: TEMPLATES,
     nodeParts: async () => [],
+    nodeApiUrl: () => null,
     nixosFile: async () => null,
     random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
@@ -162,6 +163,11 @@ describe('the guards of a deployment', () => {
     ['its site is not declared', { spec: { site: name('elsewhere') } }, /^its site elsewhere is not declared$/],
     ['its profile is not declared', { spec: { profile: name('nothing') } }, /^its profile nothing is not declared$/],
     ['its profile is not active', { profile: { active: false } }, /^its profile worker is not active$/],
+    [
+      'its profile uses high-speed links, and none are assigned to it',
+      { profile: { roce: true } },
+      /^profile worker uses high-speed links \(roce: true\), and none are assigned to /,
+    ],
     [
       'its hardware was never recorded',
       { hardware: NO_HARDWARE, deps: { inspection: async () => null } },

@@ -95,6 +95,7 @@ export const nodeHandlers: Handlers<
         performed: probe !== null,
         banner: probe?.reached ? probe.banner : null,
         milliseconds: probe?.reached ? probe.milliseconds : null,
+        host_key: (probe?.reached ? probe.hostKey : null) ?? null,
       },
     };
   },

@@ -14,7 +14,12 @@ export const HostRequest = Type.Object(
     gpus_total: Type.Integer({ minimum: 0, maximum: 1024 }),
     region_code: Type.String({ minLength: 1, maxLength: 63 }),
     onboarding_mode: Type.Enum(['manual', 'maas']),
-    probe: Type.Optional(Type.Boolean({ description: 'Probe SSH first; nothing is created when that fails' })),
+    probe: Type.Optional(
+      Type.Boolean({
+        description:
+          'Probe SSH first: the server answers, and lets the user in with the key. Nothing is created when that fails',
+      }),
+    ),
     hostname: Type.Optional(Type.String({ description: 'Derived from the host when left out' })),
   },
   { additionalProperties: false },
@@ -27,5 +32,6 @@ export const HostAnswer = Type.Object({
     performed: Type.Boolean(),
     banner: nullable(Type.String()),
     milliseconds: nullable(Type.Number()),
+    host_key: nullable(Type.String({ description: 'Fingerprint of the server that lets the user in with the key' })),
   }),
 });

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { CATALOGUE_KINDS, type ObjectKind } from '../inventory.ts';
-import { type EventRow, nullable, number, rowsOf, text, texts } from './event-row.ts';
+import { type EventRow, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
 
 const row = rowsOf('inventory');
 const api = rowsOf('api');
@@ -55,6 +55,7 @@ export const INVENTORY_EVENTS = {
       ssh_username: nullable(text),
       ssh_key: text,
       ssh_banner: nullable(text),
+      ssh_host_key: optional(nullable(text)),
     },
     (data, actor) => `Host ${data.host ?? data.id} was registered by ${actor} through the API`,
   ),

@@ -86,10 +86,20 @@ export class NativeProvider implements OnboardingProvider {
       detail: failure && state === 'failed' ? `failed (${failure.step}: ${failure.reason})` : state,
       recognizable: macsOf(spec).length > 0,
       work: intent?.kind === 'deploy' ? intent.id : null,
-      failure: state === 'failed' || explain ? await this.#failure(machine) : null,
+      failure:
+        state === 'failed' || explain || (await this.#hasReportedFailure(machine))
+          ? await this.#failure(machine)
+          : null,
       missing: state === 'active' && health === 'silent' ? ['it has stopped sending heartbeats'] : [],
       reported: heartbeat !== null && heartbeat >= since,
     };
+  }
+
+  /** The first boot of the installed system failed, and says so. */
+  async #hasReportedFailure({ id, lifecycle }: Machine): Promise<boolean> {
+    if (lifecycle.state !== 'enrolling') return false;
+    const query = { machine: id, kind: 'node-api.first-boot-failed', limit: 1, newest: true } as const;
+    return (await this.#deps.store.events(query)).some(({ at }) => at >= lifecycle.since);
   }
 
   async #failure(machine: Machine): Promise<ClassifiedFailure | null> {

@@ -28,11 +28,18 @@ const ANY_DISK: DiskSelector = {
   rotational: null,
 };
 
+export interface InstallCalls {
+  /** Answers every client that can reach the appliance. */
+  readonly home: string;
+  /** Where the installed system enrolls; null: it does not enroll by itself. */
+  readonly nodeApi: string | null;
+}
+
 /** `neighbours`: the cards whose cables must be as declared before anything is written. */
 export const installOrder = (
   plan: NodePlan,
   image: ServedImage,
-  callHome: string,
+  { home, nodeApi }: InstallCalls,
   neighbours: readonly string[] = [],
 ): Json => ({
   mode: 'install',
@@ -44,7 +51,8 @@ export const installOrder = (
     links: plan.links.map(linkJson),
     gateway: plan.gateway,
     nameservers: plan.nameservers,
-    call_home: callHome,
+    call_home: home,
+    ...(nodeApi !== null && { node_api: nodeApi }),
   },
   seed: SEED_FILES,
   grow: true,

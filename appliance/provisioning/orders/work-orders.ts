@@ -38,6 +38,8 @@ export interface WorkOrdersDeps {
   readonly templates: Templates;
   /** The parts that make the machine a node, made on demand: they hold a one-time token. */
   readonly nodeParts: (machine: Machine) => Promise<readonly BootPart[]>;
+  /** Where its installed system reaches the node API; null: it is off. */
+  readonly nodeApiUrl: (machine: Machine) => string | null;
   /** Called once for each installation, so that later renderings can be compared with it. */
   readonly given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>;
   /** The key that the installer authorizes, where the appliance installs NixOS: the public half of this deployment's key. */
@@ -140,7 +142,8 @@ export class WorkOrders {
     if (image === null) return parsed(nixosOrder(plan, this.#manner(machine, plan)));
     const isRequired = this.#deps.fleet.profile(plan.profile.name)?.cabling === 'require';
     const neighbours = isRequired ? declaredCards(machine.spec) : [];
-    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH), neighbours));
+    const nodeApi = plan.enrollment === 'first-boot' ? this.#deps.nodeApiUrl(machine) : null;
+    return parsed(installOrder(plan, image, { home: bootUrl(server, HEALTH_PATH), nodeApi }, neighbours));
   }
 
   /** `image`: the image for its disk; null: NixOS has its own installer. */

@@ -128,6 +128,23 @@ task_open_terminal() {
   printf 'terminal %s of %s begins\n' "$(parameter terminal)" "$user"
 }
 
+# Parts that succeeded do not run again, unless their status is removed. As for accounts, systemd starts it beside the agent.
+task_rerun_bootstrap() {
+  state=${STATE_DIRECTORY:-/var/lib/coldiron}
+  state=${state%%:*}
+  if [ ! -f "$state/run-first-boot" ]; then
+    printf 'there is no first boot to run again: %s/run-first-boot is missing\n' "$state"
+    return 1
+  fi
+  again="$(parameter part)"
+  set -- -c 'if [ "$2" = site ]; then rm -f "$1"/site-bootstrap/*.status; fi; exec /bin/sh "$1/run-first-boot"' sh "$state" "$again"
+  if [ -w /etc ]; then
+    /bin/sh "$@"
+  else
+    systemd-run --quiet --wait --pipe --collect --property=RuntimeMaxSec=1700 "--setenv=PATH=$PATH" /bin/sh "$@"
+  fi
+}
+
 # The restart itself follows after the result is reported: see do_task.
 task_restart_agent() { printf 'restarting the agent\n'; }
 task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
@@ -144,6 +161,7 @@ handle() {
     remove-account) task_remove_account ;;
     update-agent) task_update_agent ;;
     open-terminal) task_open_terminal ;;
+    rerun-bootstrap) task_rerun_bootstrap ;;
     restart-agent) task_restart_agent ;;
     reboot) task_reboot ;;
   esac
@@ -151,7 +169,7 @@ handle() {
 is_on_list() {
   case $1 in
     ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;;
-    provision-account | check-account | remove-account | update-agent | open-terminal) ;;
+    provision-account | check-account | remove-account | update-agent | open-terminal | rerun-bootstrap) ;;
     *) return 1 ;;
   esac
 }

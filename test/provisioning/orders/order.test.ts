@@ -15,6 +15,7 @@ const IMAGE = {
   unpackedBytes: null,
 } as const;
 const CALL_HOME = 'http://10.0.100.10:8080/health';
+const CALLS = { home: CALL_HOME, nodeApi: null };
 
 const storageOf = (changes: Partial<DiskSelector>, layout: Storage['layout'] = 'single'): Storage => ({
   layout,
@@ -33,7 +34,7 @@ describe('the problems of an installation', () => {
 
 describe('the order for an installation', () => {
   it('names the image, the disk, and the URL to report to', () => {
-    expect(installOrder(PLAN, IMAGE, CALL_HOME)).toMatchObject({
+    expect(installOrder(PLAN, IMAGE, CALLS)).toMatchObject({
       mode: 'install',
       node: PLAN.hostname,
       profile: PLAN.profile.name,
@@ -44,8 +45,14 @@ describe('the order for an installation', () => {
     });
   });
 
+  it('names the node API for a system that enrolls by itself', () => {
+    const calls = { ...CALLS, nodeApi: 'https://10.0.100.10:8444' };
+    expect(installOrder(PLAN, IMAGE, calls)).toMatchObject({ network: { node_api: calls.nodeApi } });
+    expect(JSON.stringify(installOrder(PLAN, IMAGE, CALLS))).not.toContain('node_api');
+  });
+
   it('has every link, with the fields of its kind', () => {
-    const order = installOrder(SAMPLE_PLANS.debian, IMAGE, CALL_HOME) as unknown as {
+    const order = installOrder(SAMPLE_PLANS.debian, IMAGE, CALLS) as unknown as {
       network: { links: readonly Record<string, unknown>[] };
     };
     expect(order.network.links.map(({ name }) => name)).toEqual(PLAN.links.map(({ name }) => name));
@@ -56,7 +63,7 @@ describe('the order for an installation', () => {
 
   it('never selects a disk that is smaller than the image, if the size is known', () => {
     const disk = (image: object, storage: Storage | null) =>
-      installOrder({ ...PLAN, storage }, { ...IMAGE, ...image }, CALL_HOME) as unknown as {
+      installOrder({ ...PLAN, storage }, { ...IMAGE, ...image }, CALLS) as unknown as {
         disk: { min_bytes: number };
       };
     expect(disk({}, null).disk.min_bytes).toBe(5000);
@@ -66,7 +73,7 @@ describe('the order for an installation', () => {
   });
 
   it('has no secret and no key', () => {
-    const text = JSON.stringify([installOrder(PLAN, IMAGE, CALL_HOME), commissionOrder('node01')]);
+    const text = JSON.stringify([installOrder(PLAN, IMAGE, CALLS), commissionOrder('node01')]);
     expect(text).not.toMatch(/ssh-|token|PRIVATE/);
   });
 });

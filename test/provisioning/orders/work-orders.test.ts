@@ -16,6 +16,7 @@ const orders = new WorkOrders({
   find: () => null,
   templates: TEMPLATES,
   nodeParts: async () => [],
+  nodeApiUrl: () => null,
   given: async () => undefined,
   pushKey: () => '',
   nixosFile: async () => null,

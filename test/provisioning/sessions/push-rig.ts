@@ -130,6 +130,7 @@ export class PushRig {
       serviceFiles: async () => [],
       installedFiles: async () => [SECRET],
       nodeParts: async () => [],
+      nodeApiUrl: () => null,
       given: async (_machine, _plan, files) => void this.given.push(...files.map(({ path }) => path)),
       seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
       ...sessionProofs(Date.now),
