@@ -75,7 +75,7 @@ describe('the configuration', () => {
     const file = await config(`
       state: var/lib
       listen: { boot: 10.0.100.10:8080, management: 0.0.0.0:0, tftp: 10.0.100.10:69, node: 10.0.100.10:8444 }
-      enrollment: { certificate_hours: 48, heartbeat_seconds: 10 }
+      enrollment: { certificate_hours: 48, heartbeat_seconds: 10, agent_names: gpuaas }
       dhcp: { ignore_other_servers: true }
       tftp:
         transfer_ports: { from: 27000, to: 27010 }
@@ -98,7 +98,7 @@ describe('the configuration', () => {
         tftp: { address: '10.0.100.10', port: 69 },
         node: { address: '10.0.100.10', port: 8444 },
       },
-      enrollment: { nodeLifetime: 172_800_000, heartbeatEvery: 10_000 },
+      enrollment: { nodeLifetime: 172_800_000, heartbeatEvery: 10_000, agentNames: 'gpuaas' },
       ignoreOtherDhcpServers: true,
       tftp: {
         transferPorts: { from: 27000, to: 27010 },

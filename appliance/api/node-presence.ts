@@ -26,7 +26,10 @@ export async function presenceOf(deps: PresenceDeps, machine: Machine): Promise<
     contact_at: timeText(contactAt),
     clock_offset: clockOffset === null ? null : Math.round(clockOffset / SECOND),
     system,
-    agent: heartbeat === null || !agent ? null : { settings: agent.settings, version: agent.updated, problem: agent.problem },
+    agent:
+      heartbeat === null || !agent
+        ? null
+        : { settings: agent.settings, version: agent.updated, problem: agent.problem },
     leases: leases.map((lease) => ({
       address: lease.address,
       mac: lease.mac,

@@ -85,7 +85,10 @@ describe('the commands of the runbooks', () => {
 
 describe('commands that a reader completes', () => {
   const find = (words: readonly string[]): Command | undefined =>
-    words.reduce<Command | undefined>((parent, name) => parent?.commands.find((each) => each.name() === name), buildProgram());
+    words.reduce<Command | undefined>(
+      (parent, name) => parent?.commands.find((each) => each.name() === name),
+      buildProgram(),
+    );
   const templates = PAGES.flatMap(blocksOf).flatMap(({ text }) => text.split('\n').filter(isTemplate));
 
   it.each(templates)('%s is a verb with these options', (line) => {
@@ -93,7 +96,9 @@ describe('commands that a reader completes', () => {
     const command = find([group, verb]);
     expect(command, line).toBeDefined();
     const known = command?.options.map(({ long }) => long) ?? [];
-    expect([...line.matchAll(/--[a-z-]+/g)].map(([option]) => option).filter((option) => !known.includes(option))).toEqual([]);
+    expect(
+      [...line.matchAll(/--[a-z-]+/g)].map(([option]) => option).filter((option) => !known.includes(option)),
+    ).toEqual([]);
   });
 
   it('are few', () => expect(templates).toHaveLength(2));

@@ -32,9 +32,11 @@ export const NOT_INJECTED: Readonly<Record<string, string>> = {
   'boots-network-again': 'the BMC of the rack keeps the boot order that it was told',
   'certificate-expired': 'certificates of the rack outlive its runs; tested with the real agent in test/node-agent',
   'certificate-stale': 'needs two rotations of the authority in one run; tested in test/servers/node-api',
-  'certificate-refused': 'a certificate is revoked when its node is removed or enrolls again; tested in test/servers/node-api',
+  'certificate-refused':
+    'a certificate is revoked when its node is removed or enrolls again; tested in test/servers/node-api',
   'node-api-wrong-path': 'the agent of the rack has the URL of its bundle; tested in test/servers/node-api',
-  'node-unreachable': 'the agent keeps its network while its machine runs; the faults of the network stop the installation first',
+  'node-unreachable':
+    'the agent keeps its network while its machine runs; the faults of the network stop the installation first',
   'agent-settings-stale': 'the rack keeps its addresses; tested with the real agent in test/node-agent',
   'agent-update-failed': 'the rack installs the agent of its appliance; tested with the real agent in test/node-agent',
   'authority-unknown':

@@ -217,7 +217,13 @@ const CASES: readonly Case[] = [
       facts: {
         node: {
           ...HEARD,
-          agent: { settings: 'stale', updated: 'current', apiUrl: 'https://old', wantedUrl: 'https://new', problem: null },
+          agent: {
+            settings: 'stale',
+            updated: 'current',
+            apiUrl: 'https://old',
+            wantedUrl: 'https://new',
+            problem: null,
+          },
         },
       },
     },

@@ -99,13 +99,15 @@ const SYMPTOMS_END = '<!-- /symptoms -->';
 /** A runbook with its table of symptoms written again: the causes on the side of an enrolled node. */
 export function withSymptoms(runbook: string): string {
   const ids = new Set([...AGENT_CAUSES, ...NODE_CAUSES, ...NODE_SYSTEM_CAUSES].map(({ id }) => id));
-  const rows = CAUSES.filter(({ id }) => ids.has(id)).map(({ id, owner = 'operator', looksFor, reason, nextStep, verify }) =>
-    row(cell(reason), owner, cell(looksFor), cell(nextStep), cell(verify ?? ''), `\`${id}\``),
+  const rows = CAUSES.filter(({ id }) => ids.has(id)).map(
+    ({ id, owner = 'operator', looksFor, reason, nextStep, verify }) =>
+      row(cell(reason), owner, cell(looksFor), cell(nextStep), cell(verify ?? ''), `\`${id}\``),
   );
   const table = [head('symptom', 'owner', 'check', 'remedy', 'verify', 'cause'), ...rows].join('\n');
   const [before, rest] = runbook.split(SYMPTOMS_BEGIN);
   const after = rest?.split(SYMPTOMS_END)[1];
-  if (before === undefined || after === undefined) throw new Error(`the runbook has no ${SYMPTOMS_BEGIN} … ${SYMPTOMS_END}`);
+  if (before === undefined || after === undefined)
+    throw new Error(`the runbook has no ${SYMPTOMS_BEGIN} … ${SYMPTOMS_END}`);
   return `${before}${SYMPTOMS_BEGIN}\n${table}\n${SYMPTOMS_END}${after}`;
 }
 
