@@ -96,7 +96,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
       'a node whose agent reports another API URL, other authorities or other task-signing keys than the current ones',
     assess: ({ lifecycle, health, node }) => {
       const agent = node?.agent;
-      if (!agent || agent.settings !== 'stale' || health === 'silent' || lifecycle.state === 'removed') return null;
+      if (agent?.settings !== 'stale' || health === 'silent' || lifecycle.state === 'removed') return null;
       const words = agent.problem ?? `${agent.apiUrl}, wanted ${agent.wantedUrl}`;
       return found('certain', [fact('node', `its agent uses ${agent.apiUrl}: ${words}`, node?.heardAt ?? null)], {
         words,
