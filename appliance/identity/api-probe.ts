@@ -19,7 +19,8 @@ export const probeApi =
   (url, caPem) =>
     new Promise((resolve) => {
       const options = { timeout, agent: false } as const;
-      const request = url.startsWith('https:') ? httpsGet(url, { ...options, ca: caPem }) : httpGet(url, options);
+      const health = `${url.replace(/\/$/, '')}/node/v1/health`;
+      const request = url.startsWith('https:') ? httpsGet(health, { ...options, ca: caPem }) : httpGet(health, options);
       request.on('response', (response) => {
         response.resume();
         resolve(parsed(null));

@@ -125,6 +125,14 @@ describe('a failure', () => {
     ]);
   });
 
+  it('is found in the log by its correlation id, with its code and reason', async () => {
+    const { correlation_id: id } = (await api.call(admin('/api/v1/admin/nodes', { ...host, port: 0 }))).json();
+    const lines = api.log.lines.filter((line) => line.correlation_id === id);
+    expect(lines).toEqual([
+      expect.objectContaining({ status: 400, code: 'invalid_request', reason: expect.stringContaining('port') }),
+    ]);
+  });
+
   it('inside the appliance shows the caller no details, and logs all of them', async () => {
     const answer = await api.call(admin('/api/v1/nodes/node01/retire', { note: 'break' }));
     expect(answer.body).not.toContain('secret detail');

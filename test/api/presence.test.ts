@@ -47,7 +47,15 @@ async function activate(report: Parameters<typeof real.enrollment.heartbeats.rec
 describe('the presence of a node', () => {
   it('is empty for a node that was never heard of', async () => {
     expect(await get('/nodes/node02/presence')).toEqual({
-      ...{ node: 'node02', last_seen: null, contact_at: null, clock_offset: null, system: null, leases: [] },
+      ...{
+        agent: null,
+        node: 'node02',
+        last_seen: null,
+        contact_at: null,
+        clock_offset: null,
+        system: null,
+        leases: [],
+      },
     });
   });
 

@@ -128,6 +128,47 @@ describe('the task queue', () => {
     expect(await queue.begin(machine, id, second?.lease ?? '', 'c-2')).toBe(true);
   });
 
+  const unknown = async (kind: 'reboot' | 'ping' = 'reboot') => {
+    const { queue, machine } = await open();
+    const { id } = await queue.run(machine, { kind, parameters: {} }, ALICE);
+    const leased = await queue.next(machine.id, mayWork, MINUTE, signal);
+    expect(await queue.begin(machine, id, leased?.lease ?? '', 'c-2')).toBe(true);
+    return { queue, machine, id };
+  };
+
+  it('runs a task with an unknown result again when an operator says so, once', async () => {
+    const { queue, machine, id } = await unknown();
+    const { store, clock } = rig();
+    const task = (await store.task(id)) ?? expect.fail('no task');
+    await expect(queue.resume(machine, task, 'too early', ALICE)).rejects.toMatchObject({ code: 'conflict' });
+    clock.at += 10 * MINUTE;
+    await queue.sweep();
+    expect(await store.task(id)).toMatchObject({ state: 'unknown' });
+    const again = await queue.resume(machine, task, 'it did not restart', ALICE);
+    expect(again).toMatchObject({ kind: 'reboot', state: 'queued' });
+    expect(again.id).not.toBe(id);
+    expect(await store.task(id)).toMatchObject({
+      state: 'failed',
+      result: { output: expect.stringContaining(again.id) },
+    });
+    await expect(queue.resume(machine, task, 'twice', ALICE)).rejects.toMatchObject({ code: 'conflict' });
+    expect((await queue.next(machine.id, mayWork, MINUTE, signal))?.id).toBe(again.id);
+    expect(await auditActions(store)).toEqual(expect.arrayContaining(['task.resumed', 'task.created']));
+    await expect(queue.finish(machine, id, { succeeded: true, output: 'late' }, 'c-3')).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  it('gives a running task up: the node must not continue it', async () => {
+    const { queue, machine, id } = await unknown();
+    const task = (await rig().store.task(id)) ?? expect.fail('no task');
+    expect(await queue.mayContinue(machine, id)).toBe(true);
+    expect(await queue.abandon(machine, task, 'the node is gone', ALICE)).toMatchObject({ state: 'failed' });
+    expect(await queue.mayContinue(machine, id)).toBe(false);
+    await expect(queue.abandon(machine, task, 'again', ALICE)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await auditActions(rig().store)).toContain('task.abandoned');
+  });
+
   it('refuses a result that is too large', async () => {
     const { queue, machine } = await open();
     const { id } = await queue.run(machine, { kind: 'ping', parameters: {} }, ALICE);

@@ -3,7 +3,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { freePort } from '../free-port.ts';
 import { ROOT, ServingProcess, SiteFolder } from '../process/appliance.ts';
 
@@ -54,6 +56,19 @@ export class AgentSite {
 
   json<T>(...args: string[]): T {
     return JSON.parse(this.run(...args, '--json')) as T;
+  }
+
+  /** Reads from the API over its socket: cheaper than a process of the CLI, where a test asks again and again. */
+  get<T>(path: string): Promise<T> {
+    const socketPath = join(this.site.state, 'coldiron.sock');
+    return new Promise((resolve, reject) => {
+      const request = get({ socketPath, path: `/api/v1${path}` }, async (response) => {
+        const body = await text(response);
+        if (response.statusCode === 200) resolve(JSON.parse(body) as T);
+        else reject(new Error(`${path}: ${response.statusCode} ${body}`));
+      });
+      request.on('error', reject);
+    });
   }
 
   /** Installed as an operator would, below its own root; the paths in its environment point there. */

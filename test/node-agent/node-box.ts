@@ -18,7 +18,7 @@ export class NodeBox {
   static async open(): Promise<NodeBox> {
     const script = join(import.meta.dirname, 'node-box.sh');
     const options = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', script];
-    const child = spawn(...endingWithUs('unshare', options), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(...endingWithUs('unshare', options), { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = await Promise.race([once(child.stdout ?? child, 'data'), once(child, 'exit')]);
     if (!String(line).includes('ready')) throw new Error('the box did not open');
     return new NodeBox(child, insideOf(child.pid ?? 0));

@@ -29,10 +29,11 @@ const LONG = { timeout: 60_000, interval: 300 };
 let site: AgentSite;
 let box: NodeBox;
 const ping = () => site.json<{ state: string }>('task', 'run', 'node01', 'ping', '--wait');
-const agent = () => site.json<Agent>('agent', 'show', 'node01');
-const lines = (...args: string[]) => site.json<Line[]>('agent', 'logs', 'node01', '--limit', '1000', ...args);
+const agent = () => site.get<Agent>('/nodes/node01/agent');
+const lines = async (query = '') =>
+  (await site.get<{ lines: Line[] }>(`/nodes/node01/agent/logs?limit=1000&${query}`)).lines;
 const origin = () => new URL(site.nodeApi()).origin;
-const health = () => site.json<{ health: string }>('nodes', 'show', 'node01').health;
+const health = async () => (await site.get<{ health: string }>('/nodes/node01')).health;
 /** The node as the operator moves it: the example with another URL of the node API. */
 function moveTo(url: string | null): void {
   const text = readFileSync(join(ROOT, 'inventory/example.yaml'), 'utf8');
@@ -123,10 +124,10 @@ describe('changed settings', () => {
   const port = () => new URL(site.nodeApi()).port;
 
   it('reach a running node, in its file too, and the appliance sees it', async () => {
-    await expect.poll(() => agent().settings, LONG).toBe('current');
+    await expect.poll(async () => (await agent()).settings, LONG).toBe('current');
     moveTo(`https://localhost:${port()}`);
     site.run('agent', 'reconcile', 'node01');
-    expect(agent()).toMatchObject({ settings: 'current', api_url: { used: `https://localhost:${port()}` } });
+    expect(await agent()).toMatchObject({ settings: 'current', api_url: { used: `https://localhost:${port()}` } });
     expect(box.variable('API_URL')).toBe(`https://localhost:${port()}`);
     site.run('ca', 'rotate');
     site.run('ca', 'rotate-task-key');
@@ -142,7 +143,7 @@ describe('changed settings', () => {
     const refused = site.site.run('agent', 'reconcile', 'node01');
     expect(refused.status).toBe(5);
     expect(refused.stderr).toContain(`https://localhost:${closed} does not accept this node`);
-    expect(agent()).toMatchObject({ settings: 'stale', api_url: { used: `https://localhost:${port()}` } });
+    expect(await agent()).toMatchObject({ settings: 'stale', api_url: { used: `https://localhost:${port()}` } });
     expect(ping()).toMatchObject({ state: 'succeeded' });
     expect(site.run('diagnose', 'node01')).toContain('still uses');
     expect(site.run('nodes', 'show', 'node01')).toContain('stale');
@@ -160,19 +161,21 @@ describe('changed settings', () => {
     }
     moveTo(null);
     site.run('agent', 'reconcile', 'node01');
-    expect(agent()).toMatchObject({ settings: 'current', api_url: { used: origin() } });
+    expect(await agent()).toMatchObject({ settings: 'current', api_url: { used: origin() } });
   });
 });
 
 describe('the log of the agent', () => {
   it('is on the appliance, by node, action and error class', async () => {
-    await expect.poll(() => lines('--action', 'settings').length, LONG).toBeGreaterThan(3);
-    const refused = lines('--action', 'settings', '--error-class', 'unreachable');
+    await expect.poll(async () => (await lines('action=settings')).length, LONG).toBeGreaterThan(3);
+    const refused = site.json<Line[]>(
+      ...['agent', 'logs', 'node01', '--action', 'settings', '--error-class', 'unreachable', '--limit', '1000'],
+    );
     const about = { node_id: box.variable('NODE_ID'), message: expect.stringContaining('does not accept this node') };
     expect(refused).toEqual(expect.arrayContaining([expect.objectContaining(about)]));
-    expect(lines('--errors').every((line) => line.error_class !== null)).toBe(true);
-    expect(lines('--contains', 'enrolled: the certificate').length).toBeGreaterThan(0);
-    const said = lines().map(({ message }) => message);
+    expect((await lines('errors=true')).every((line) => line.error_class !== null)).toBe(true);
+    expect((await lines('contains=enrolled:%20the%20certificate')).length).toBeGreaterThan(0);
+    const said = (await lines()).map(({ message }) => message);
     expect(said.filter((message) => message.includes('ce_'))).toEqual([]);
     const events = site.json<{ kind: string }[]>('events', '--kind', 'agent', '--limit', '500');
     expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['agent.error', 'agent.settings-applied']));
@@ -183,17 +186,17 @@ describe('an update of the agent', () => {
   const AGENT = '/opt/coldiron/node-agent/node-agent';
   const make = (change: string) => {
     box.sh(`systemctl stop coldiron-node-agent.service; ${change}; systemctl start coldiron-node-agent.service`);
-    return expect.poll(() => agent().updated, LONG).toBe('outdated');
+    return expect.poll(async () => (await agent()).updated, LONG).toBe('outdated');
   };
 
   it('replaces it, with a new recovery token, and reports its end', async () => {
     await make(`echo '# an earlier version' >>${AGENT}`);
     const token = box.variable('ENROLLMENT_TOKEN');
     site.run('agent', 'update', 'node01', '--wait-seconds', '60');
-    expect(agent().updated).toBe('current');
+    expect((await agent()).updated).toBe('current');
     expect(box.sh(`sha256sum <${AGENT}`)).toBe(box.sh(`sha256sum <${join(ROOT, 'boot-assets/node-agent/node-agent')}`));
     await expect.poll(() => box.variable('ENROLLMENT_TOKEN'), LONG).not.toBe(token);
-    const end = () => lines('--action', 'update').map(({ message }) => message);
+    const end = async () => (await lines('action=update')).map(({ message }) => message);
     await expect.poll(end, LONG).toEqual(expect.arrayContaining([expect.stringContaining('the update is complete')]));
   });
 
@@ -204,7 +207,7 @@ describe('an update of the agent', () => {
     const failed = site.site.run('agent', 'update', 'node01', '--wait-seconds', '10');
     expect(failed.status).toBe(9);
     expect(failed.stdout + failed.stderr).toContain('the previous agent was restored');
-    expect(agent().updated).toBe('outdated');
+    expect((await agent()).updated).toBe('outdated');
     expect(ping()).toMatchObject({ state: 'succeeded' });
     box.sh('rm /opt/bin/curl');
   });

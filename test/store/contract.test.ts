@@ -2,6 +2,7 @@
 
 import { describe } from 'vitest';
 import { accessContract } from './contract/access.ts';
+import { agentLogsContract } from './contract/agent-logs.ts';
 import { auditContract } from './contract/audit.ts';
 import { auditTamperingContract } from './contract/audit-tampering.ts';
 import { bmcCredentialsContract } from './contract/bmc-credentials.ts';
@@ -52,6 +53,7 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('sessions', () => sessionsContract(engine));
   describe('SSH keys and key sets', () => accessContract(engine));
   describe('tasks', () => tasksContract(engine));
+  describe('logs of agents', () => agentLogsContract(engine));
   describe('onboarding runs', () => onboardingsContract(engine));
   describe('proposals', () => proposalsContract(engine));
   describe('audit', () => auditContract(engine));

@@ -43,7 +43,481 @@ const diagnosisOf = (observed: readonly Observed[], subject?: Subject) => diagno
 const diagnosisWith = (events: readonly StoredEvent[], subject: Subject = {}) =>
   diagnose(inputOf(events, subject)).causes[0] ?? null;
 
+<<<<<<< HEAD
 const CASES = [...START_CASES, ...LOADER_CASES, ...WORK_CASES, ...SYSTEM_CASES, ...NODE_CASES];
+=======
+const BEGUN: Observed = [0, 'lifecycle.deploying'];
+const FIRMWARE = { mac: '52:54:00:12:34:56', program: 'firmware-pxe', network: 'boot' };
+const DISCOVER: Observed = [5, 'dhcp.discover', FIRMWARE];
+const OFFER: Observed = [5, 'dhcp.offer', { address: '10.0.100.50' }];
+const REQUEST: Observed = [6, 'dhcp.request', { program: 'firmware-pxe' }];
+const ACK: Observed = [6, 'dhcp.ack', { address: '10.0.100.50' }];
+const LOADER: Observed = [7, 'tftp.completed', { file: 'snponly.efi' }];
+const IPXE: Observed = [10, 'dhcp.discover', { program: 'ipxe' }];
+const SCRIPT: Observed = [20, 'http.script', { outcome: 'installer', words: 'it is armed' }];
+const KERNEL: Observed = [30, 'http.served', { asset: 'images/service-os-x86_64/initrd', complete: true }];
+const UNTIL_KERNEL: readonly Observed[] = [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, IPXE, SCRIPT, KERNEL];
+/** Under Secure Boot: shim, GRUB, its configuration, and the images over TFTP. */
+const SHIM: Observed = [7, 'tftp.completed', { file: 'shimx64.efi' }];
+const GRUB: Observed = [8, 'tftp.completed', { file: 'grubx64.efi' }];
+const LISTS: Observed = [10, 'tftp.not-found', { file: 'grub/x86_64-efi/command.lst', why: 'no such file' }];
+const COMMON: Observed = [11, 'tftp.completed', { file: 'grub/grub.cfg' }];
+const OWN = 'grub/machine/52:54:00:12:34:56_7a11ab1e-0000-4080-8000-525400123456.cfg';
+const CONFIG: readonly Observed[] = [
+  [12, 'tftp.completed', { file: OWN }],
+  [12, 'boot.decided', { file: OWN, outcome: 'service-os', because: 'commissioning', words: 'it is commissioned' }],
+];
+const KERNEL_FILE = 'boot/service-os-x86_64/kernel';
+const INITRD_FILE = 'boot/service-os-x86_64/initrd';
+const UNTIL_GRUB: readonly Observed[] = [
+  ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK, SHIM],
+  [7, 'tftp.not-found', { file: 'revocations_sbat.efi', why: 'no such file' }],
+  GRUB,
+];
+const UNTIL_CONFIG: readonly Observed[] = [...UNTIL_GRUB, LISTS, COMMON, ...CONFIG];
+/** 150 seconds for the initrd: a slow link, and GRUB requests one block at a time. */
+const UNTIL_IMAGES: readonly Observed[] = [
+  ...UNTIL_CONFIG,
+  [13, 'tftp.begun', { file: KERNEL_FILE }],
+  [20, 'tftp.completed', { file: KERNEL_FILE }],
+  [21, 'tftp.begun', { file: INITRD_FILE }],
+  [171, 'tftp.completed', { file: INITRD_FILE }],
+];
+const opened = sessionWith({ openedAt: T0 + 60 * SECOND, heardAt: T0 + 70 * SECOND });
+const failing = (step: string, message: string): Observed => [90, 'session.step', { step, status: 'failed', message }];
+
+const LOOP: Observed = [30, 'dhcp.loop', { file: 'snponly.efi', times: 5 }];
+const ELSEWHERE: Observed = [5, 'dhcp.discover', { ...FIRMWARE, network: 'storage' }];
+
+const OFFER_WITHOUT_FILE: Observed = [5, 'dhcp.offer', { address: '10.0.100.50', file: 'absent' }];
+const own = { subject: 'x', since: T0, nextStep: 'Free space, then run: coldiron check' };
+const DISK_FULL: ApplianceProblem = {
+  ...own,
+  id: 'disk-full',
+  words: 'the disk of /var/lib/coldiron is full',
+  freeBytes: 0,
+};
+const DAMAGED: ApplianceProblem = {
+  ...{ ...own, id: 'boot-file-damaged', subject: 'images/service-os-x86_64/initrd', words: 'the initrd is truncated' },
+  ...{ what: 'service OS', architectures: ['x86_64'] },
+};
+const NO_DHCP: ApplianceProblem = {
+  ...own,
+  id: 'listener-missing',
+  words: 'DHCP does not listen on eth1',
+  service: 'dhcp',
+  networks: ['boot'],
+  reason: 'no such interface',
+};
+const CLOCK: ApplianceProblem = { ...own, id: 'clock-wrong', words: 'the clock is years behind', seconds: -1e8 };
+const OTHER_SERVER: ApplianceProblem = {
+  ...{ ...own, id: 'other-dhcp-server', words: '10.77.66.1 answers DHCP requests' },
+  ...{ network: 'boot', address: '10.77.66.1' as Ipv4, mac: '52:54:00:aa:bb:cc' as Mac },
+};
+const STRANGER = {
+  name: 'unknown-525400770099',
+  state: 'discovered',
+  shares: [],
+  firstSeen: T0 + 30 * SECOND,
+  network: 'boot',
+};
+
+const HEARD = { contactAt: T0, heardAt: T0 + MINUTE, clockOffset: 400, system: null };
+const MOUNT_FAILED = readNodeSystem('unit data.mount exit-code\nline no such device\n', '');
+const CLOUD_INIT_FAILED = readNodeSystem('', '{"status":"error","errors":["scripts-vendor failed"]}');
+
+type Case = readonly [id: string, observed: readonly Observed[], subject?: Subject];
+
+const CASES: readonly Case[] = [
+  ['no-discover', [BEGUN]],
+  ['start-by-hand', [BEGUN, [1, 'bmc.absent', { to_do: 'power cycle the machine by hand' }]]],
+  ['power-failed', [BEGUN, [9, 'effect.failed', { effect: 'boot-from-network', reason: 'the BMC does not answer' }]]],
+  [
+    'power-not-switched',
+    [BEGUN],
+    {
+      minutes: 1,
+      facts: { bmc: { power: 'unknown', problem: null, switching: { to: 'on', since: T0 + 2 * SECOND }, log: [] } },
+    },
+  ],
+  ['no-answer-by-policy', [BEGUN, DISCOVER, [5, 'dhcp.silent', { words: 'nobody has accepted this machine' }]]],
+  [
+    'pool-exhausted',
+    [BEGUN, IPXE, [20, 'dhcp.silent', { because: 'pool-exhausted', network: 'boot', words: 'every address is taken' }]],
+  ],
+  [
+    'pool-exhausted',
+    [BEGUN, IPXE, [20, 'dhcp.silent', { because: 'pool-exhausted', network: 'boot', words: 'every address is taken' }]],
+    { facts: { bmc: { power: 'off', problem: null, log: [] } } },
+  ],
+  ['no-request', [BEGUN, DISCOVER, OFFER]],
+  ['no-request', [BEGUN, IPXE, [10, 'dhcp.offer', { address: '10.0.100.50' }]]],
+  ['address-refused', [BEGUN, DISCOVER, OFFER, REQUEST, [7, 'dhcp.nak', { because: 'wrong network' }]]],
+  ['loader-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK]],
+  ['loader-rejected', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER]],
+  // BIOS has no Secure Boot.
+  ['loader-not-running', [BEGUN, [5, 'dhcp.discover', { ...FIRMWARE, architecture: 0 }], OFFER, REQUEST, ACK, LOADER]],
+  ['script-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, IPXE]],
+  ['kernel-not-fetched', UNTIL_KERNEL.slice(0, -1), { session: sessionWith({}) }],
+  [
+    'sent-elsewhere',
+    [BEGUN, DISCOVER, ACK, LOADER, IPXE, [20, 'http.script', { outcome: 'local-disk', words: 'it was revoked' }]],
+  ],
+  ['boot-failed', [...UNTIL_KERNEL.slice(0, -1), [25, 'boot.failed', { stage: 'installer', errno: '4c116035' }]]],
+  ['system-not-started', UNTIL_KERNEL, { session: sessionWith({}) }],
+  [
+    'session-refused',
+    [...UNTIL_KERNEL, [60, 'session.refused', { reason: 'it comes from elsewhere' }]],
+    { session: sessionWith({}) },
+  ],
+  ['session-silent', UNTIL_KERNEL, { session: opened }],
+  [
+    'connection-lost',
+    [
+      ...UNTIL_KERNEL,
+      [80, 'console.matched', { signature: 'curl-connect', line: 'Failed to connect to 10.77.0.1 port 8444' }],
+    ],
+    { session: opened, minutes: 1.6 },
+  ],
+  [
+    'call-home-failed',
+    [...UNTIL_KERNEL, failing('rehearse', 'no answer from 10.0.100.10')],
+    { state: failedAt('deploy'), session: opened },
+  ],
+  [
+    'disk-not-found',
+    [...UNTIL_KERNEL, failing('choose-disk', 'no disk of 2 TB')],
+    { state: failedAt('deploy'), session: opened },
+  ],
+  [
+    'image-hash-wrong',
+    [...UNTIL_KERNEL, failing('check-image-sum', 'sha256 is ab instead of cd')],
+    { state: failedAt('deploy'), session: opened },
+  ],
+  [
+    'image-hash-wrong',
+    [...UNTIL_KERNEL, failing('verify-image', 'the disk reads back other bytes')],
+    { state: failedAt('deploy') },
+  ],
+  ['step-failed', [...UNTIL_KERNEL, failing('grow', 'no partition')], { state: failedAt('deploy'), session: opened }],
+  [
+    'restarted',
+    [...UNTIL_KERNEL, [1800, 'lifecycle.failed', { event: 'install-failed', cause: 'restarted' }]],
+    { state: failedAt('deploy', 'x') },
+  ],
+  ['node-silent', [[900, 'health.silent', { last_heard: T0 }]], { state: 'active', health: 'silent', minutes: 20 }],
+  ...(
+    [
+      ['certificate-expired', 'expired'],
+      ['certificate-stale', 'authority-retired'],
+      ['certificate-stale', 'unknown-certificate'],
+      ['certificate-refused', 'revoked'],
+      ['node-api-wrong-path', 'not_found'],
+    ] as const
+  ).map(
+    ([id, code]): Case => [
+      id,
+      [[600, 'node-api.refused', { path: '/node/v1/heartbeat', code, words: 'in our words' }]],
+      { state: 'active', health: 'online', facts: { node: { ...HEARD, heardAt: T0 } } },
+    ],
+  ),
+  [
+    'node-unreachable',
+    [[900, 'health.silent', { last_heard: T0 }]],
+    {
+      ...{ state: 'active', health: 'silent', minutes: 20 },
+      facts: { bmc: { power: 'on', problem: null, log: [] }, node: { ...HEARD, contactAt: T0 } },
+    },
+  ],
+  [
+    'enrollment-refused',
+    [
+      [900, 'health.silent', { last_heard: T0 }],
+      [950, 'node-api.refused', { path: '/node/v1/recover', code: 'enrollment_refused', words: 'it was revoked' }],
+    ],
+    { state: 'active', health: 'silent', minutes: 20 },
+  ],
+  [
+    'agent-settings-stale',
+    [],
+    {
+      ...{ state: 'active', health: 'online' },
+      facts: {
+        node: {
+          ...HEARD,
+          agent: {
+            settings: 'stale',
+            updated: 'current',
+            apiUrl: 'https://old',
+            wantedUrl: 'https://new',
+            problem: null,
+          },
+        },
+      },
+    },
+  ],
+  [
+    'agent-update-failed',
+    [[100, 'agent.error', { action: 'update', error_class: 'failed', message: 'the previous agent was restored' }]],
+    { state: 'active', health: 'online' },
+  ],
+  ['bundle-not-used', [[0, 'lifecycle.enrolling', { event: 'enroll' }]], { state: 'enrolling' }],
+  ['boot-loop', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, LOOP], { minutes: 0.6 }],
+  ['boot-loop', [DISCOVER, LOOP], { state: 'ready' }],
+  ['wrong-network', [BEGUN, ELSEWHERE], { minutes: 0.1 }],
+  ['wrong-network', [ELSEWHERE], { state: 'registered' }],
+  [
+    'no-first-boot',
+    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }]],
+    { state: 'enrolling', minutes: 15 },
+  ],
+  [
+    'boots-network-again',
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [260, 'http.script', { outcome: 'local-disk' }],
+    ],
+    { state: 'enrolling', minutes: 15 },
+  ],
+  [
+    'enrolled-never',
+    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }], [260, 'dhcp.discover', { program: 'os' }]],
+    { state: failedAt('enroll') },
+  ],
+  [
+    'loader-not-fetched',
+    [BEGUN, DISCOVER, OFFER, REQUEST, ACK, [7, 'tftp.error', { file: 'shimx64.efi', reason: 'x' }]],
+  ],
+  [
+    'loader-not-fetched',
+    [BEGUN, DISCOVER, ACK, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]],
+  ],
+  ['loader-rejected', UNTIL_GRUB],
+  ['script-not-fetched', [...UNTIL_GRUB, LISTS, COMMON]],
+  ['script-not-fetched', [BEGUN, DISCOVER, ACK, LOADER, IPXE, [12, 'http.entry', { path: '/boot/ipxe/boot.ipxe' }]]],
+  ['sent-elsewhere', [...UNTIL_GRUB, COMMON, [12, 'boot.decided', { outcome: 'local-disk', words: 'it was revoked' }]]],
+  ['kernel-not-fetched', UNTIL_CONFIG, { session: sessionWith({}) }],
+  ['system-not-started', UNTIL_IMAGES, { session: sessionWith({}) }],
+  ['session-silent', UNTIL_IMAGES, { session: sessionWith({ openedAt: T0 + 200 * SECOND }) }],
+  [
+    'image-broken-off',
+    [...UNTIL_IMAGES.slice(0, -1), [60, 'tftp.timeout', { file: INITRD_FILE, reason: 'nothing after block 7' }]],
+    { session: sessionWith({}) },
+  ],
+  [
+    'image-broken-off',
+    [...UNTIL_KERNEL.slice(0, -1), [30, 'http.served', { asset: 'images/x/initrd', bytes: 5, of: 9, complete: false }]],
+    { session: sessionWith({}) },
+  ],
+  [
+    'boots-network-again',
+    [
+      ...[...UNTIL_IMAGES, [200, 'lifecycle.enrolling', { event: 'installed' }] as const],
+      [255, 'dhcp.discover', { program: 'firmware-pxe' }],
+      [260, 'boot.decided', { outcome: 'local-disk' }],
+    ],
+    { state: 'enrolling', minutes: 15, session: sessionWith({ openedAt: T0 + 190 * SECOND, ended: null }) },
+  ],
+  ...(['client-bad-certificate', 'client-unknown-authority', 'silent'] as const).map(
+    (reason, at): (typeof CASES)[number] => [
+      ['node-clock-wrong', 'authority-unknown', 'node-handshake-failed'][at] ?? '',
+      [
+        ...UNTIL_KERNEL,
+        [200, 'lifecycle.enrolling', { event: 'installed' }],
+        [240, 'node-api.handshake-failed', { reason }],
+      ],
+      { state: 'enrolling', minutes: 5 },
+    ],
+  ),
+  [
+    'node-clock-wrong',
+    [
+      [900, 'health.silent', { last_heard: T0 }],
+      [950, 'node-api.handshake-failed', { reason: 'client-certificate-expired' }],
+    ],
+    { state: 'active', health: 'silent', minutes: 20 },
+  ],
+  [
+    'enrollment-refused',
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [240, 'node-api.refused', { words: 'the token was used' }],
+    ],
+    { state: 'enrolling', minutes: 5 },
+  ],
+  [
+    'first-boot-part-failed',
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [240, 'node-api.first-boot-failed', { part: 'site-bootstrap/baseline-7', exit: 3, lines: ['no such package'] }],
+    ],
+    { state: 'enrolling', minutes: 5 },
+  ],
+  ['unit-failed', [], { state: 'active', health: 'online', facts: { node: { ...HEARD, system: MOUNT_FAILED } } }],
+  [
+    'cloud-init-errors',
+    [],
+    { state: 'active', health: 'online', facts: { node: { ...HEARD, system: CLOUD_INIT_FAILED } } },
+  ],
+  ['node-clock-off', [], { state: 'active', health: 'online', facts: { node: { ...HEARD, clockOffset: -95_400 } } }],
+  ['quarantined', [], { state: 'quarantined' }],
+  ['removed', [[90, 'http.script', { outcome: 'refusal' }]], { state: 'removed' }],
+  ['deadline', [], { state: failedAt('drain', 'the workload cannot leave') }],
+  [
+    'overdue',
+    UNTIL_KERNEL.slice(0, -1),
+    {
+      session: sessionWith({
+        openedAt: T0 + 30 * SECOND,
+        heardAt: T0 + 40 * SECOND,
+        ended: { how: 'superseded', at: T0 + 41 * SECOND, reason: null },
+      }),
+    },
+  ],
+  ['address-in-use', [BEGUN, DISCOVER, OFFER, REQUEST, [7, 'dhcp.decline']]],
+  ['no-boot-file', [BEGUN, DISCOVER, OFFER_WITHOUT_FILE], { minutes: 0.2 }],
+  [
+    'other-dhcp-server',
+    [BEGUN, DISCOVER, OFFER, [6, 'dhcp.silent', { because: 'other-server-chosen' }]],
+    { facts: { appliance: [OTHER_SERVER] } },
+  ],
+  ['other-dhcp-server', [BEGUN, DISCOVER, OFFER], { facts: { appliance: [OTHER_SERVER] } }],
+  [
+    'loader-not-fetched',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [
+        40,
+        'tftp.timeout',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 5 times' },
+      ],
+    ],
+  ],
+  [
+    'loader-not-fetched',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [
+        30,
+        'tftp.stalled',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 3 times' },
+      ],
+    ],
+  ],
+  [
+    'large-packets-lost',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [26, 'tftp.begun', { file: 'undionly.kpxe' }],
+      [
+        30,
+        'tftp.stalled',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'the first block was never acknowledged' },
+      ],
+    ],
+    { minutes: 1 },
+  ],
+  [
+    'large-packets-lost',
+    [
+      BEGUN,
+      DISCOVER,
+      OFFER,
+      REQUEST,
+      ACK,
+      [7, 'tftp.timeout', { file: 'snponly.efi', blocks: 0, blockSize: 1468 }],
+      [30, 'http.served', { asset: 'loader/snponly.efi', bytes: 78_585, of: 173_792, complete: false }],
+    ],
+    { minutes: 1.5 },
+  ],
+  [
+    'powered-off',
+    UNTIL_KERNEL,
+    {
+      session: opened,
+      facts: {
+        bmc: {
+          power: 'off',
+          problem: null,
+          log: [{ at: T0 + 80 * SECOND, severity: 'critical', message: 'Power supply AC lost' }],
+        },
+      },
+    },
+  ],
+  [
+    'bmc-unreachable',
+    [BEGUN],
+    { minutes: 0.5, facts: { bmc: { power: 'unknown', problem: 'no answer from the BMC', log: [] } } },
+  ],
+  ['boot-override-ignored', [BEGUN, [30, 'bmc.boot-ignored', { words: 'the firmware ignored it' }]], { minutes: 2 }],
+  [
+    'disk-too-small',
+    [...UNTIL_KERNEL, failing('write-image', "error writing '/dev/vda': No space left on device")],
+    { state: failedAt('deploy'), session: opened },
+  ],
+  [
+    'progress-stalled',
+    [
+      ...UNTIL_KERNEL,
+      ...[90, 150, 210, 270, 330, 390].map(
+        (after): Observed => [
+          after,
+          'session.step',
+          { step: 'write-image', status: 'progress', percent: 33, message: null },
+        ],
+      ),
+    ],
+    {
+      minutes: 7,
+      session: sessionWith({
+        openedAt: T0 + 60 * SECOND,
+        heardAt: T0 + 390 * SECOND,
+        last: { step: 'write-image', status: 'progress', percent: 33, message: null, at: T0 + 390 * SECOND },
+      }),
+    },
+  ],
+  [
+    'system-without-appliance',
+    [...UNTIL_KERNEL, [45, 'dhcp.discover', { program: 'os' }]],
+    { session: sessionWith({}) },
+  ],
+  ['appliance-disk-full', UNTIL_KERNEL, { minutes: 1, session: opened, facts: { appliance: [DISK_FULL] } }],
+  ['boot-file-damaged', UNTIL_KERNEL, { minutes: 1, session: sessionWith({}), facts: { appliance: [DAMAGED] } }],
+  ['listener-missing', [BEGUN], { minutes: 1, facts: { appliance: [NO_DHCP] } }],
+  ['appliance-clock-wrong', UNTIL_KERNEL, { minutes: 1, session: sessionWith({}), facts: { appliance: [CLOCK] } }],
+  [
+    'card-replaced',
+    [BEGUN],
+    { minutes: 1, facts: { neighbours: [{ ...STRANGER, shares: ['serial number CLD0002'] }] } },
+  ],
+  ['stranger-appeared', [BEGUN], { minutes: 9, facts: { neighbours: [STRANGER] } }],
+  [
+    'switch-port-shared',
+    [BEGUN],
+    {
+      minutes: 9,
+      facts: { portClaims: [{ name: 'node07', port: 'sw3 Ethernet1/5', own: 'declared', other: 'heard' }] },
+    },
+  ],
+  [
+    'boot-device-not-kept',
+    [
+      BEGUN,
+      [3, 'bmc.boot-refused', { words: 'the BMC accepted network', read_back: { device: 'disk', differences: [] } }],
+      [4, 'effect.failed', { effect: 'boot-from-network', reason: 'the machine does not boot from network' }],
+    ],
+    { minutes: 1 },
+  ],
+  [
+    'siblings-stopped',
+    [BEGUN],
+    { minutes: 9, facts: { siblings: { stage: 'power', stalled: ['node02', 'node03'], passed: [] } } },
+  ],
+];
+>>>>>>> recovery
 
 /** Where a machine stops that prints lines of this stage. */
 const SCREENS: Readonly<Record<ConsoleStage, readonly [readonly Observed[], Subject]>> = {

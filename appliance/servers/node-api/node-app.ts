@@ -62,7 +62,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const failures = new FailedAttempts({ now });
   // A node with a wrong URL asks for paths that do not exist.
   app.addHook('onResponse', async (request, reply) => {
-    if (reply.statusCode === 404 && request.routeOptions.url === undefined)
+    if (reply.statusCode === 404 && request.is404)
       contacts.refused(request.ip, routeOf(request), 'not_found', 'the node API has no such path');
   });
 

@@ -1,7 +1,16 @@
 // Causes on the side of an enrolled node: its certificate, its URL, its settings, and updates of its agent.
 
+import { isOf, type Seen } from '../boot-events.ts';
 import { type Cause, type Finding, fact, found, lastEvent, seen } from '../cause.ts';
 import type { Signs } from '../signs.ts';
+
+/** The codes of refused requests that have a cause here. */
+export const REFUSED = {
+  expired: ['expired'],
+  stale: ['authority-retired', 'unknown-certificate'],
+  other: ['revoked', 'not-yet-valid', 'not-a-node-certificate'],
+  path: ['not_found'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 
 const ONLINE = 'coldiron nodes show {node} shows its health as online.';
 
@@ -12,7 +21,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
     stages: 'any',
     specificity: 3,
     looksFor: 'requests that the node API refused because the certificate of the node has expired',
-    assess: (signs) => refusals(signs, ['expired']),
+    assess: (signs) => refusals(signs, REFUSED.expired),
     reason: '{node} shows a certificate that has expired, and its agent has not recovered by itself',
     nextStep:
       'Read why: coldiron agent logs {node} --action recover. Without a valid token in its env file: coldiron agent recover {node}, and run the command on the node.',
@@ -25,7 +34,11 @@ export const AGENT_CAUSES: readonly Cause[] = [
     specificity: 3,
     looksFor:
       'requests with a certificate of an authority that is retired or not ours, although it is valid by its dates',
+<<<<<<< HEAD
     assess: (signs) => refusals(signs, ['authority-retired', 'unknown-certificate']),
+=======
+    assess: (signs) => refusals(signs, REFUSED.stale),
+>>>>>>> recovery
     reason: '{node} shows a certificate of another authority, so it must enroll again: {words}',
     nextStep:
       'Compare the issuer on the node (openssl x509 -in /etc/coldiron/cert.pem -noout -issuer -dates -fingerprint -sha256) with coldiron ca show. Then: coldiron agent recover {node}, and run the command on the node.',
@@ -37,7 +50,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
     stages: 'any',
     specificity: 3,
     looksFor: 'requests with a certificate that was revoked, is not valid yet, or is not one of a node',
-    assess: (signs) => refusals(signs, ['revoked', 'not-yet-valid', 'not-a-node-certificate']),
+    assess: (signs) => refusals(signs, REFUSED.other),
     reason: '{node} shows a certificate that is not accepted: {words}',
     nextStep:
       'Find out who revoked it: coldiron audit list. If the machine is the right one: coldiron agent recover {node}, and run the command on the node.',
@@ -49,7 +62,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
     stages: 'any',
     specificity: 3,
     looksFor: 'requests from the address of the node for paths that the node API does not have',
-    assess: (signs) => refusals(signs, ['not_found']),
+    assess: (signs) => refusals(signs, REFUSED.path),
     reason: '{node} asks the node API for paths that do not exist: its URL is wrong, or another program uses it',
     nextStep:
       'Compare the URL on the node (grep API_URL /etc/coldiron/node-agent.env) with coldiron agent show {node}; /etc/hosts of the node may point elsewhere. To write it anew: coldiron agent recover {node}',
@@ -87,7 +100,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
       'a node whose agent reports another API URL, other authorities or other task-signing keys than the current ones',
     assess: ({ lifecycle, health, node }) => {
       const agent = node?.agent;
-      if (!agent || agent.settings !== 'stale' || health === 'silent' || lifecycle.state === 'removed') return null;
+      if (agent?.settings !== 'stale' || health === 'silent' || lifecycle.state === 'removed') return null;
       const words = agent.problem ?? `${agent.apiUrl}, wanted ${agent.wantedUrl}`;
       return found('certain', [fact('node', `its agent uses ${agent.apiUrl}: ${words}`, node?.heardAt ?? null)], {
         words,
@@ -106,11 +119,12 @@ export const AGENT_CAUSES: readonly Cause[] = [
     looksFor: 'an update of the agent that the node reported as failed, without a later one that worked',
     assess: (signs) => {
       const failed = signs.seen.findLast(
-        (one) => one.kind === 'agent.error' && (one.data as { readonly action: string }).action === 'update',
+        (one): one is Seen<'agent.error'> =>
+          isOf(one, ['agent.error']) && (one as Seen<'agent.error'>).data.action === 'update',
       );
       const changed = lastEvent(signs, 'agent.changed');
-      if (!failed || failed.kind !== 'agent.error' || (changed !== null && changed.at > failed.at)) return null;
-      const { message } = failed.data as { readonly message: string };
+      if (failed === undefined || (changed !== null && changed.at > failed.at)) return null;
+      const { message } = failed.data;
       return found('certain', seen(failed, message, 'node'), { words: message });
     },
     reason: '{node} could not update its agent: {words}',

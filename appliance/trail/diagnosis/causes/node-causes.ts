@@ -16,6 +16,10 @@ import {
   stoppedIn,
 } from '../cause.ts';
 import type { Signs } from '../signs.ts';
+import { REFUSED } from './agent-causes.ts';
+
+/** Refusals that agent-causes.ts explains. */
+const HAS_OWN_CAUSE: ReadonlySet<string> = new Set(Object.values(REFUSED).flat());
 
 export const NODE_CAUSES: readonly Cause[] = [
   {
@@ -71,7 +75,7 @@ export const NODE_CAUSES: readonly Cause[] = [
     looksFor: 'requests of the node that the node API refused',
     assess: (signs) => {
       const refused = sinceExpected(signs, 'node-api.refused');
-      return refused && awaitsNode(signs) && /\/(?:enroll|recover)$/.test(refused.data.path)
+      return refused && awaitsNode(signs) && !HAS_OWN_CAUSE.has(refused.data.code)
         ? found('certain', seen(refused, `${refused.data.path} was refused: ${refused.data.words}`, 'node'), {
             words: refused.data.words,
           })
