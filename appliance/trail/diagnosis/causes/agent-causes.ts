@@ -34,11 +34,7 @@ export const AGENT_CAUSES: readonly Cause[] = [
     specificity: 3,
     looksFor:
       'requests with a certificate of an authority that is retired or not ours, although it is valid by its dates',
-<<<<<<< HEAD
-    assess: (signs) => refusals(signs, ['authority-retired', 'unknown-certificate']),
-=======
     assess: (signs) => refusals(signs, REFUSED.stale),
->>>>>>> recovery
     reason: '{node} shows a certificate of another authority, so it must enroll again: {words}',
     nextStep:
       'Compare the issuer on the node (openssl x509 -in /etc/coldiron/cert.pem -noout -issuer -dates -fingerprint -sha256) with coldiron ca show. Then: coldiron agent recover {node}, and run the command on the node.',
