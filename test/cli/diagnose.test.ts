@@ -36,7 +36,7 @@ describe('diagnose', () => {
     expect(text).toContain('metal01 is switched off: it lost its power, or somebody switched it off');
     expect(text).toMatch(/^ {2}now, bmc: its BMC reports that the power is off$/m);
     expect(text).toMatch(
-      /^→ Find out why \(coldiron sel metal01\), then start it again: coldiron commission metal01$/m,
+      /^→ Find out why \(coldiron sel metal01\), then start it again: coldiron cancel metal01, then coldiron commission metal01$/m,
     );
     expect(text).toMatch(/^ {2}To verify: coldiron power metal01 status says on\.$/m);
     expect(text).toMatch(/^Other causes that fit less:\n- metal01 was started but never requested an address/m);
