@@ -41,7 +41,15 @@ async function transfer(from: string, server: string, file: string, want: 'size'
   let sinceAck = 0;
   let bytes = 0;
 
+  let isOver = false;
+  void promise
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
   const transmit = (): void => {
+    // On a busy machine the last timer may be due together with the end.
+    if (isOver) return;
     socket.send(last, peerPort, server);
     clearTimeout(timer);
     timer = setTimeout(repeat, REPEAT_AFTER_MS);

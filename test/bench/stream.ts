@@ -9,8 +9,6 @@ import { rackOf, stormOn } from './storm.ts';
 import type { StormReport } from './storm-report.ts';
 import { BenchWire } from './wire.ts';
 
-const MACHINES = 1000;
-const SECONDS = 60;
 const READY_WITHIN_MS = 300_000;
 
 interface Run {
@@ -23,14 +21,14 @@ interface Run {
   readonly disconnected: number;
 }
 
-export async function benchStream(listeners = 1000): Promise<void> {
+export async function benchStream(listeners = 1000, machines = 1000, seconds = 60): Promise<void> {
   needPackages(['iproute2']);
-  const without = await stormWith(0);
-  const withThem = await stormWith(listeners);
+  const without = await stormWith(0, machines, seconds);
+  const withThem = await stormWith(listeners, machines, seconds);
   const ms = (value: number): string => value.toFixed(1);
   printTable(
     [
-      `${MACHINES} machines in ${SECONDS} s`,
+      `${machines} machines in ${seconds} s`,
       'lost',
       'script p50 ms',
       'script p99 ms',
@@ -59,7 +57,7 @@ export async function benchStream(listeners = 1000): Promise<void> {
   say(`stream: listeners=${listeners} ${ends} ${times} ${cost}`);
 }
 
-async function stormWith(listeners: number): Promise<Run> {
+async function stormWith(listeners: number, machines: number, seconds: number): Promise<Run> {
   let run: Run | null = null;
   await BenchWire.during(1, async (wire) => {
     const appliance = await rackOf(wire);
@@ -68,7 +66,7 @@ async function stormWith(listeners: number): Promise<Run> {
     const readers = listeners === 0 ? null : wire.serve([process.execPath, program, '8443', String(listeners), token]);
     const ready = await readers?.line((line) => line.startsWith('ready '), READY_WITHIN_MS);
     if (ready !== undefined) say(`all snapshots were sent: ${ready.slice('ready '.length)}`);
-    const { result, cpu } = await stormOn(wire, appliance, MACHINES, SECONDS);
+    const { result, cpu } = await stormOn(wire, appliance, machines, seconds);
     let got = { lost: 0, bytes: 0 };
     if (readers) {
       process.kill(readers.pid, 'SIGUSR2');
