@@ -139,6 +139,7 @@ describe('one node', () => {
       },
       erasure: null,
       not_erased: null,
+      maas_system_id: null,
       secure_boot: null,
       plain_pxe: false,
       gpus: null,

@@ -2,7 +2,7 @@
 
 import { type DoubleAnswer, json, text } from './answer.ts';
 import { type DoubleMachine, mayMove, NAMES, S } from './machine.ts';
-import { move, released, type Surroundings } from './progress.ts';
+import { type MaasAtWork, move, released } from './progress.ts';
 
 export type Form = ReadonlyMap<string, readonly string[]>;
 
@@ -11,7 +11,7 @@ export interface Caller {
   readonly admin: boolean;
 }
 
-export interface Operating extends Surroundings {
+export interface Operating extends MaasAtWork {
   readonly caller: Caller;
   readonly show: (machine: DoubleMachine) => object;
 }

@@ -16,7 +16,7 @@ export interface DoubleEvent {
   visible: number;
 }
 
-export interface Surroundings {
+export interface MaasAtWork {
   readonly now: number;
   readonly minor: number;
   readonly syncInterval: number;
@@ -32,7 +32,7 @@ const INSTALL_NETWORK =
   'curtin: Installation started.\nE: Failed to fetch http://archive/x.deb Temporary failure resolving\npassword=hunter2secret\n' +
   'curtin: Installation failed with exception: Unexpected error while running command.\n';
 
-export function progress(machine: DoubleMachine, around: Surroundings): void {
+export function progress(machine: DoubleMachine, around: MaasAtWork): void {
   const { now } = around;
   const age = now - machine.since;
   if (machine.ownerUntil !== null && now >= machine.ownerUntil) {
@@ -82,7 +82,7 @@ export function move(machine: DoubleMachine, status: number, now: number): void 
   machine.phase = 0;
 }
 
-export function released(machine: DoubleMachine, { now, event }: Pick<Surroundings, 'now' | 'event'>): void {
+export function released(machine: DoubleMachine, { now, event }: Pick<MaasAtWork, 'now' | 'event'>): void {
   move(machine, machine.commissioned ? S.READY : S.NEW, now);
   machine.owner = null;
   machine.annotations = {};
@@ -103,7 +103,7 @@ function step(machine: DoubleMachine, index: number, due: boolean, run: () => vo
   run();
 }
 
-function commission(machine: DoubleMachine, age: number, how: string, around: Surroundings): void {
+function commission(machine: DoubleMachine, age: number, how: string, around: MaasAtWork): void {
   const { event, now, nextId } = around;
   if (how === 'silent' || how === 'stuck') {
     if (how === 'stuck') step(machine, 0, age >= 30_000, () => event(machine, 'INFO', 'Performing PXE boot'));
@@ -132,7 +132,7 @@ function commission(machine: DoubleMachine, age: number, how: string, around: Su
   machine.ownerUntil = now + (machine.behaviour.ownerLingers ?? 10_000);
 }
 
-function deploy(machine: DoubleMachine, age: number, around: Surroundings): void {
+function deploy(machine: DoubleMachine, age: number, around: MaasAtWork): void {
   const { event, now, nextId, minor } = around;
   const how = machine.behaviour.deploying ?? 'passes';
   const timeOut = (): void => {
