@@ -18,7 +18,8 @@ terminal_session() {
   # A background process of a shell has no standard input of its own.
   exec 4<&0 </dev/null
   # The shell starts when the size is set and the name of its terminal is known.
-  SHELL=/bin/sh script -q -e -f -c \
+  # A background process of a shell ignores Ctrl-C, and so would everything in the terminal.
+  SHELL=/bin/sh env --default-signal script -q -e -f -c \
     "stty rows $rows cols $columns; tty >$places/tty; SHELL=$login exec $login -l" /dev/null \
     <"$places/keys" 4<&- &
   line=$!

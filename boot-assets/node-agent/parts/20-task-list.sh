@@ -115,7 +115,7 @@ task_open_terminal() {
     printf '%s is not the account of a person\n' "$user"
     return 1
   fi
-  for program in script base64 mkfifo stty; do
+  for program in script base64 mkfifo stty env; do
     command -v "$program" >/dev/null 2>&1 || {
       printf '%s is missing on this node\n' "$program"
       return 1
