@@ -5,6 +5,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../api/base-app.ts';
 import type { HandlerDeps } from '../api/handler.ts';
+import { ColdironError } from '../domain/errors.ts';
 import { agentOf } from './agent.ts';
 import type { HttpHandler } from './http-handler.ts';
 import { MCP_PATH } from './mcp-path.ts';
@@ -32,6 +33,10 @@ export function mountMcp(app: App, deps: HandlerDeps, version: string): void {
 async function serve(handler: HttpHandler, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { caller, raw, body, id, method, log } = request;
   if (!caller) throw new Error(`${MCP_PATH} is public`);
+  // A browser sends a cookie without being asked; a token is sent on purpose.
+  if (request.headers.authorization === undefined && !caller.actor.startsWith('local:')) {
+    throw new ColdironError('unauthenticated', 'agents authenticate with a token: Authorization: Bearer …');
+  }
   const left = new AbortController();
   raw.socket.once('close', () => left.abort());
   const { signal } = left;

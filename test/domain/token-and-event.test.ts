@@ -46,12 +46,17 @@ describe('a role', () => {
     );
     expect(allowed).toEqual([
       'viewer>viewer',
+      'agent>viewer',
+      'agent>agent',
       'tech>viewer',
+      'tech>agent',
       'tech>tech',
       'operator>viewer',
+      'operator>agent',
       'operator>tech',
       'operator>operator',
       'admin>viewer',
+      'admin>agent',
       'admin>tech',
       'admin>operator',
       'admin>admin',

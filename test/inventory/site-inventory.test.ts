@@ -74,3 +74,29 @@ describe('a start after another file of the same source was applied', () => {
     expect(restored.serial()).toBe('s1');
   });
 });
+
+describe('a start that finds a change of a SKU that nodes use', () => {
+  it('keeps the inventory and makes a proposal; after the approvals, the next start applies it', async () => {
+    const store = new MemoryStore();
+    const site = siteOf(store);
+    const owned = (owner: string | null) => {
+      const document = withSerial('s1') as { skus: object[] };
+      return { ...document, skus: document.skus.map((sku) => ({ ...sku, ...(owner !== null && { owner }) })) };
+    };
+    const owners = () => [...new Set(store.held.skus.map(({ owner }) => owner))];
+    await site.write('lab', owned(null));
+    await site.write('skus', {});
+    await site.start();
+    await site.write('lab', owned('ops'));
+    await site.start();
+    expect(owners()).toEqual([null]);
+    const open = await store.proposals({ limit: 9 });
+    expect(open).toMatchObject([{ state: 'proposed', proposedBy: 'appliance', needs: { approvals: 2 } }]);
+    for (const proposal of open) {
+      await store.updateProposal({ ...proposal, state: 'approved', version: proposal.version + 1 });
+    }
+    await site.start();
+    expect(owners()).toEqual(['ops']);
+    expect(await store.proposals({ limit: 9 })).toMatchObject([{ state: 'carried-out' }]);
+  });
+});
