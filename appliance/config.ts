@@ -134,7 +134,6 @@ const ConfigDocument = Type.Object(
           token_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 168 })),
           heartbeat_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 300 })),
           silent_seconds: Type.Optional(Type.Integer({ minimum: 5, maximum: 86_400 })),
-          // Part of paths, of a unit and of variables on nodes.
           agent_names: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9]{1,30}$' })),
         },
         closed,
@@ -258,7 +257,6 @@ const ENROLLMENT_TIMES = {
   silentAfter: ['silent_seconds', SECOND],
 } as const;
 type EnrollmentSetting = keyof typeof ENROLLMENT_TIMES;
-
 function enrollmentSettings({ enrollment = {} }: Document): Config['enrollment'] {
   const times = Object.fromEntries(
     Object.entries(ENROLLMENT_TIMES).flatMap(([setting, [key, unit]]) => {
@@ -266,7 +264,7 @@ function enrollmentSettings({ enrollment = {} }: Document): Config['enrollment']
       return value === undefined ? [] : [[setting, value * unit]];
     }),
   );
-  return { ...times, ...(enrollment.agent_names !== undefined && { agentNames: enrollment.agent_names }) };
+  return enrollment.agent_names === undefined ? times : { ...times, agentNames: enrollment.agent_names };
 }
 
 function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {
