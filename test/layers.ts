@@ -190,7 +190,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'Coldiron itself as the provider of onboarding runs',
     imports: [
       ...['domain', 'onboarding', 'providers/native', 'provisioning', 'machines/execute', 'inventory/fleet'],
-      ...['inventory/ownership', 'store/store', 'bmc/access/bmc-service', 'assets/boot-contract'],
+      ...['inventory/ownership', 'store/store', 'bmc/access/bmc-service', 'bmc/bmc', 'assets/boot-contract'],
     ],
   },
   {
