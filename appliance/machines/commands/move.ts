@@ -50,6 +50,11 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     failureReason: move.failureReason,
     lastHeard: move.lastHeard,
   });
+  const { allocation, spec } = machine;
+  if (allocation && TAKES_FROM_USER.has(event) && (result.moved || event === 'remove')) {
+    const hint = `Release it first: coldiron allocations release ${allocation.id}`;
+    return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
+  }
   if (!result.moved) {
     const leaves = event === 'retire' || event === 'remove';
     const code = refusalCode(event, machine.lifecycle.state);
@@ -57,11 +62,6 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const events = [unexpectedEvent(happening, result.reason)];
     const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
     return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
-  }
-  const { allocation, spec } = machine;
-  if (allocation && TAKES_FROM_USER.has(event)) {
-    const hint = `Release it first: coldiron allocations release ${allocation.id}`;
-    return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
   }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
