@@ -8,7 +8,7 @@ export function addAgentCommands(program: Command, connected: (command: Command)
   const agent = program
     .command('agent')
     .summary('recover, configure and update the agents of nodes, and read their logs')
-    .description('The agents of enrolled nodes. See also: coldiron token, coldiron task, coldiron diagnose');
+    .description('The agents of enrolled nodes. See also: coldiron diagnose');
 
   selecting(connected(agent.command('recover')))
     .description(

@@ -53,6 +53,11 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     lastHeard: move.lastHeard,
     minutes: move.minutes,
   });
+  const { allocation, spec } = machine;
+  if (allocation && TAKES_FROM_USER.has(event) && (result.moved || event === 'remove')) {
+    const hint = `Release it first: coldiron allocations release ${allocation.id}`;
+    return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
+  }
   if (!result.moved) {
     const leaves = event === 'retire' || event === 'remove';
     const code = refusalCode(event, machine.lifecycle.state);
@@ -61,16 +66,11 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
     return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
   }
-  const { allocation, spec } = machine;
-  if (allocation && TAKES_FROM_USER.has(event)) {
-    const hint = `Release it first: coldiron allocations release ${allocation.id}`;
-    return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
-  }
   // Nothing could be scheduled on a node whose agent is not there.
   if (event === 'reactivate' && result.lifecycle.state === 'active' && machine.health !== 'online') {
     const why = machine.health === 'silent' ? 'its agent has stopped reporting' : 'its agent has not reported';
-    const hint = `Start its agent, or find out why: coldiron diagnose ${spec.hostname}. After its next report, reactivate it.`;
-    return refused('conflict', `${spec.hostname} cannot be reactivated: ${why}`, [], hint);
+    const hint = `Start its agent, or find out why: coldiron diagnose ${machine.spec.hostname}. After its next report, reactivate it.`;
+    return refused('conflict', `${machine.spec.hostname} cannot be reactivated: ${why}`, [], hint);
   }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
