@@ -7,10 +7,10 @@ import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { apiDocument } from '../appliance/contract/document.ts';
 import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
+import { mcpDocument } from '../appliance/mcp/document.ts';
 import { alertRules } from '../appliance/metrics/alerts.ts';
 import { dashboard } from '../appliance/metrics/dashboard.ts';
 import { monitoringDocument } from '../appliance/metrics/document.ts';
-import { mcpDocument } from '../appliance/mcp/document.ts';
 import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
 import { documentedFaults } from './faults/documented.ts';
 

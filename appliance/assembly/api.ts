@@ -69,7 +69,18 @@ export async function openApi(
   let url: string | null = null;
   const metrics = metricsOf(live);
   const base = {
-    ...{ ...deps, requests, live, metrics, store, fleet, clock, newId, logger, probe: sshProbe(clock.now, sshKeyProbe()) },
+    ...{
+      ...deps,
+      requests,
+      live,
+      metrics,
+      store,
+      fleet,
+      clock,
+      newId,
+      logger,
+      probe: sshProbe(clock.now, sshKeyProbe()),
+    },
     ...{ webSessions, signInCodes, signIn, pageUrl: () => url },
   };
   const proposals = openProposals(base);

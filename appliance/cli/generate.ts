@@ -5,10 +5,10 @@ import { generateOpenApi } from '../api/open-api.ts';
 import { apiDocument } from '../contract/document.ts';
 import { eventDocument } from '../domain/events/event-document.ts';
 import { lifecycleDocument } from '../machines/diagram.ts';
+import { mcpDocument } from '../mcp/document.ts';
 import { alertRules } from '../metrics/alerts.ts';
 import { dashboard } from '../metrics/dashboard.ts';
 import { monitoringDocument } from '../metrics/document.ts';
-import { mcpDocument } from '../mcp/document.ts';
 import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -19,9 +19,6 @@ writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());
 writeFileSync(new URL('docs/events.md', root), eventDocument());
 writeFileSync(new URL('docs/monitoring.md', root), monitoringDocument());
 writeFileSync(new URL('docs/monitoring/alerts.yml', root), alertRules());
-writeFileSync(
-  new URL('docs/monitoring/grafana-dashboard.json', root),
-  `${JSON.stringify(dashboard(), null, 2)}\n`,
-);
+writeFileSync(new URL('docs/monitoring/grafana-dashboard.json', root), `${JSON.stringify(dashboard(), null, 2)}\n`);
 writeFileSync(new URL('docs/mcp.md', root), mcpDocument());
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));
