@@ -49,8 +49,6 @@ const FIELDS: Readonly<Record<string, (row: Row) => string | null>> = {
   identity: ({ identity }) => identity.level,
 };
 
-export const FIELD_NAMES = Object.keys(FIELDS);
-
 /** `r12 state:failed -profile:debian`: every term must match, a term with a minus must not. */
 export function filterTest(filter: string): Test {
   const tests = filter
