@@ -63,11 +63,10 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const hint = `Release it first: coldiron allocations release ${allocation.id}`;
     return refused('node_in_use', `${spec.hostname} is in use: ${allocationText(allocation)} holds it`, [], hint);
   }
-  // Nothing could be scheduled on a node whose agent is not there.
-  if (event === 'reactivate' && result.lifecycle.state === 'active' && machine.health !== 'online') {
-    const why = machine.health === 'silent' ? 'its agent has stopped reporting' : 'its agent has not reported';
+  // Nothing could be scheduled on a node whose agent is not there. `unknown`: nothing speaks against it.
+  if (event === 'reactivate' && result.lifecycle.state === 'active' && machine.health === 'silent') {
     const hint = `Start its agent, or find out why: coldiron diagnose ${spec.hostname}. After its next report, reactivate it.`;
-    return refused('conflict', `${spec.hostname} cannot be reactivated: ${why}`, [], hint);
+    return refused('conflict', `${spec.hostname} cannot be reactivated: its agent has stopped reporting`, [], hint);
   }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
