@@ -66,11 +66,10 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
     return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
   }
-  // Nothing could be scheduled on a node whose agent is not there.
-  if (event === 'reactivate' && result.lifecycle.state === 'active' && machine.health !== 'online') {
-    const why = machine.health === 'silent' ? 'its agent has stopped reporting' : 'its agent has not reported';
-    const hint = `Start its agent, or find out why: coldiron diagnose ${machine.spec.hostname}. After its next report, reactivate it.`;
-    return refused('conflict', `${machine.spec.hostname} cannot be reactivated: ${why}`, [], hint);
+  // Nothing could be scheduled on a node whose agent is not there. `unknown`: nothing speaks against it.
+  if (event === 'reactivate' && result.lifecycle.state === 'active' && machine.health === 'silent') {
+    const hint = `Start its agent, or find out why: coldiron diagnose ${spec.hostname}. After its next report, reactivate it.`;
+    return refused('conflict', `${spec.hostname} cannot be reactivated: its agent has stopped reporting`, [], hint);
   }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
