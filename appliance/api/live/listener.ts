@@ -5,7 +5,7 @@ import { type Instant, instantText, SECOND } from '../../domain/instant.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import type { EventTail } from './event-tail.ts';
 import { ROWS_AT_ONCE, type RowBook, type RowChange } from './row-book.ts';
-import { Frame, heartbeatText, messageText } from './sse.ts';
+import { Frame, heartbeatText, messageText, type RecentFrames } from './sse.ts';
 import { type StreamFilter, wantsEvent, wantsRow } from './stream-filter.ts';
 
 export interface Sink {
@@ -29,6 +29,7 @@ export interface Reader {
 interface Sources {
   readonly tail: Pick<EventTail, 'cursor' | 'since' | 'gapAfter'>;
   readonly rows: Pick<RowBook, 'ids' | 'get'>;
+  readonly frames: RecentFrames;
   readonly now: () => Instant;
   readonly log: { error(fields: object, message: string): void };
 }
@@ -224,7 +225,7 @@ export class Listener {
 
   async #send(text: string): Promise<void> {
     if (text === '') return;
-    const frame = new Frame(text);
+    const frame = this.#sources.frames.of(text);
     const bytes = this.reader.packed ? await frame.packed() : frame.plain;
     if (!this.#isOver) this.#write(bytes);
   }

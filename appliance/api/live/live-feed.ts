@@ -11,6 +11,7 @@ import { EventTail } from './event-tail.ts';
 import { Listener, type Reader } from './listener.ts';
 import { Observations } from './observations.ts';
 import { RowBook } from './row-book.ts';
+import { RecentFrames } from './sse.ts';
 import { keyOf, type StreamedEvent, type StreamFilter, wantsEvent } from './stream-filter.ts';
 
 export interface LiveDeps {
@@ -58,6 +59,7 @@ export class LiveFeed {
   readonly #deps: LiveDeps;
   readonly #tail: EventTail;
   readonly #rows: RowBook;
+  readonly #frames = new RecentFrames();
   readonly #observations: Observations;
   readonly #groups = new Map<string, Group>();
   readonly #allowedUntil = new Map<Listener, Instant>();
@@ -112,7 +114,7 @@ export class LiveFeed {
   listen(reader: Reader, after: number | null): Listener {
     this.admit(reader.actor);
     const { now, log } = this.#deps;
-    const listener = new Listener(reader, { tail: this.#tail, rows: this.#rows, now, log });
+    const listener = new Listener(reader, { tail: this.#tail, rows: this.#rows, frames: this.#frames, now, log });
     const key = keyOf(reader.filter);
     const group = this.#groups.get(key) ?? { filter: reader.filter, listeners: new Set() };
     this.#groups.set(key, group);
@@ -191,6 +193,7 @@ export class LiveFeed {
       this.#unobserve();
       await this.#observations.stop();
       this.#rows.clear();
+      this.#frames.clear();
       this.#dirty.clear();
     })();
   }

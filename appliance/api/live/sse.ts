@@ -44,3 +44,31 @@ function pack(plain: Buffer): Promise<Buffer> {
   deflateRaw(plain, PACKING, done);
   return promise;
 }
+
+/** Listeners that begin at about the same time get the same snapshot: its frames are compressed once. */
+export class RecentFrames {
+  readonly #frames = new Map<string, Frame>();
+
+  of(text: string): Frame {
+    if (text.length < WORTH_KEEPING) return new Frame(text);
+    const known = this.#frames.get(text);
+    if (known) return known;
+    const frame = new Frame(text);
+    this.#frames.set(text, frame);
+    if (this.#frames.size > MOST_FRAMES) this.#dropOldest();
+    return frame;
+  }
+
+  clear(): void {
+    this.#frames.clear();
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#frames.keys();
+    if (oldest !== undefined) this.#frames.delete(oldest);
+  }
+}
+
+const WORTH_KEEPING = 16 * 1024;
+/** 10,000 rows are 20 frames, of about 300 kB each. */
+const MOST_FRAMES = 64;
