@@ -20,7 +20,7 @@ kept. After a crash in the middle the answer is outcome_unknown.
 A write that names the ETag of its object in If-Match is refused with 412 when the object has changed since. If-Match: * stands
 for any version.
 
-The serial console (GET /api/v1/nodes/{node}/console) is a byte stream after an HTTP upgrade, which OpenAPI cannot describe.`;
+The serial console (GET /api/v1/nodes/{node}/console) and the terminal (GET /api/v1/nodes/{node}/terminal) are streams after an HTTP upgrade, which OpenAPI cannot describe.`;
 
 export const OPEN_API: FastifyDynamicSwaggerOptions = {
   openapi: {
