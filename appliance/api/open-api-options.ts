@@ -20,7 +20,9 @@ kept. After a crash in the middle the answer is outcome_unknown.
 A write that names the ETag of its object in If-Match is refused with 412 when the object has changed since. If-Match: * stands
 for any version.
 
-The serial console (GET /api/v1/nodes/{node}/console) is a byte stream after an HTTP upgrade, which OpenAPI cannot describe.`;
+The serial console (GET /api/v1/nodes/{node}/console) and the terminal (GET /api/v1/nodes/{node}/terminal) are streams after an HTTP upgrade, which OpenAPI cannot describe.`;
+
+const UPGRADED: ReadonlySet<OperationId> = new Set<OperationId>(['openNodeConsole', 'openNodeTerminal']);
 
 export const OPEN_API: FastifyDynamicSwaggerOptions = {
   openapi: {
@@ -52,7 +54,7 @@ export const OPEN_API: FastifyDynamicSwaggerOptions = {
   refResolver: { buildLocalReference: (schema, _base, _fragment, at) => String(schema.$id ?? `schema-${at}`) },
   transform: ({ url, route }) => {
     const id = route.config?.operation;
-    if (id === undefined || id === 'openNodeConsole' || url !== OPERATIONS[id].path)
+    if (id === undefined || UPGRADED.has(id) || url !== OPERATIONS[id].path)
       return { url, schema: { hide: true } };
     return { url, schema: described(id) };
   },
