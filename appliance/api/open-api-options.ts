@@ -54,8 +54,7 @@ export const OPEN_API: FastifyDynamicSwaggerOptions = {
   refResolver: { buildLocalReference: (schema, _base, _fragment, at) => String(schema.$id ?? `schema-${at}`) },
   transform: ({ url, route }) => {
     const id = route.config?.operation;
-    if (id === undefined || UPGRADED.has(id) || url !== OPERATIONS[id].path)
-      return { url, schema: { hide: true } };
+    if (id === undefined || UPGRADED.has(id) || url !== OPERATIONS[id].path) return { url, schema: { hide: true } };
     return { url, schema: described(id) };
   },
 };
