@@ -18,8 +18,5 @@ writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());
 writeFileSync(new URL('docs/events.md', root), eventDocument());
 writeFileSync(new URL('docs/monitoring.md', root), monitoringDocument());
 writeFileSync(new URL('docs/monitoring/alerts.yml', root), alertRules());
-writeFileSync(
-  new URL('docs/monitoring/grafana-dashboard.json', root),
-  `${JSON.stringify(dashboard(), null, 2)}\n`,
-);
+writeFileSync(new URL('docs/monitoring/grafana-dashboard.json', root), `${JSON.stringify(dashboard(), null, 2)}\n`);
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));

@@ -20,8 +20,6 @@ export interface Observed {
   readonly cabling: FleetRowView['cabling'];
 }
 
-export const NOTHING_OBSERVED: Observed = { progress: null, cabling: null };
-
 interface RowContext {
   readonly network: (name: MachineInterface['network']) => Pick<SiteNetwork, 'server'> | null;
   readonly now: Instant;
