@@ -365,7 +365,7 @@ export const LAYERS: readonly Layer[] = [
     at: 'web/page',
     holds: 'the web page: runs in browsers, with the types of the contract',
     imports: ['web/page', 'contract', 'domain', 'machines/transitions'],
-    packages: ['preact', 'htm', '@preact/signals', 'qrcode-generator', 'typebox'],
+    packages: ['preact', 'htm', '@preact/signals', 'qrcode-generator', 'js-yaml', 'typebox'],
   },
   { at: 'assembly', holds: 'opens the subsystems, one file each', imports: ['*'], packages: ['pino'], node: ['*'] },
   { at: 'main', holds: 'the composition root', imports: ['assembly', 'config'], packages: ['pino'] },

@@ -6,6 +6,7 @@ export const PACKAGE_MODULES: Readonly<Record<string, string>> = {
   'preact/hooks': 'preact/hooks/dist/hooks.mjs',
   htm: 'htm/dist/htm.mjs',
   '@preact/signals': '@preact/signals/dist/signals.mjs',
+  'js-yaml': 'js-yaml/dist/js-yaml.mjs',
   'qrcode-generator': 'qrcode-generator/dist/qrcode.mjs',
   '@preact/signals-core': '@preact/signals-core/dist/signals-core.mjs',
 };
