@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { misplaced, racksOf, slotsOf, unitNumber } from '../../appliance/web/page/racks/rack-layout.ts';
-import { rowWith } from './rows.ts';
+import { rowOf } from './rows.ts';
 
 describe('units', () => {
   it.each([
@@ -17,12 +17,12 @@ describe('units', () => {
 
 describe('racks', () => {
   const rows = [
-    rowWith({ hostname: 'a', site: 'x', rack: 'r10', unit: '3' }),
-    rowWith({ hostname: 'b', site: 'x', rack: 'r9', unit: '1' }),
-    rowWith({ hostname: 'c', site: 'x', rack: 'r9', unit: '1' }),
-    rowWith({ hostname: 'd', site: 'y', rack: 'r9', unit: 'shelf' }),
-    rowWith({ hostname: 'e', site: 'x', rack: null }),
-    rowWith({ hostname: 'f', site: 'x', rack: 'r9', unit: '2', state: 'removed' }),
+    rowOf({ hostname: 'a', site: 'x', rack: 'r10', unit: '3' }),
+    rowOf({ hostname: 'b', site: 'x', rack: 'r9', unit: '1' }),
+    rowOf({ hostname: 'c', site: 'x', rack: 'r9', unit: '1' }),
+    rowOf({ hostname: 'd', site: 'y', rack: 'r9', unit: 'shelf' }),
+    rowOf({ hostname: 'e', site: 'x', rack: null }),
+    rowOf({ hostname: 'f', site: 'x', rack: 'r9', unit: '2', state: 'removed' }),
   ];
 
   it('are sorted as people count, and are apart where sites have the same name', () => {
@@ -41,7 +41,7 @@ describe('racks', () => {
 
   it('say who is in the wrong place', () => {
     const cabling = { verdict: 'another-port', summary: 'its cable is in the port of b' } as const;
-    expect(misplaced(rowWith({ cabling }))).toBe('its cable is in the port of b');
-    expect(misplaced(rowWith({}))).toBeNull();
+    expect(misplaced(rowOf({ cabling }))).toBe('its cable is in the port of b');
+    expect(misplaced(rowOf({}))).toBeNull();
   });
 });

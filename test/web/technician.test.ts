@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { findNodes, nameInLink } from '../../appliance/web/page/technician/find-node.ts';
 import { type Observed, stepsOf } from '../../appliance/web/page/technician/steps.ts';
-import { rowWith } from './rows.ts';
+import { rowOf } from './rows.ts';
 
 const NODES = [
-  rowWith({ hostname: 'r12u07', serial: 'CLD0007', mac: '52:54:00:12:34:56', rack: 'r12', unit: '7' }),
-  rowWith({ hostname: 'r12u08', serial: 'CLD00071', mac: '52:54:00:12:34:57', rack: 'r12', unit: '8' }),
-  rowWith({ hostname: 'gone', serial: 'CLD0009', mac: '52:54:00:12:34:58', state: 'removed' }),
+  rowOf({ hostname: 'r12u07', serial: 'CLD0007', mac: '52:54:00:12:34:56', rack: 'r12', unit: '7' }),
+  rowOf({ hostname: 'r12u08', serial: 'CLD00071', mac: '52:54:00:12:34:57', rack: 'r12', unit: '8' }),
+  rowOf({ hostname: 'gone', serial: 'CLD0009', mac: '52:54:00:12:34:58', state: 'removed' }),
 ];
 const found = (text: string) => findNodes(NODES, text).map(({ hostname }) => hostname);
 
@@ -35,8 +35,8 @@ describe('what a technician scans or types', () => {
 });
 
 describe('steps', () => {
-  const observed = (row: Parameters<typeof rowWith>[0], rest: Partial<Observed> = {}): Observed => ({
-    ...{ row: rowWith(row), power: null, cables: [], kinds: new Set<string>() },
+  const observed = (row: Parameters<typeof rowOf>[0], rest: Partial<Observed> = {}): Observed => ({
+    ...{ row: rowOf(row), power: null, cables: [], kinds: new Set<string>() },
     ...rest,
   });
   const states = (input: Observed) => stepsOf(input).map(({ id, state }) => `${id} ${state}`);
