@@ -52,6 +52,7 @@ describe('the configuration', () => {
         tftp: 'networks',
         node: null,
       },
+      terminals: {},
       tftp: {},
       enrollment: {},
       ignoreOtherDhcpServers: false,

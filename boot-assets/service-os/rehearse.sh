@@ -111,9 +111,10 @@ call_home() {
 call_node_api() {
   node_api=$(order .network.node_api)
   if [ -z "$node_api" ] || [ ! -e "$AUTHORITY" ]; then return; fi
-  until=$(($(seconds) + CALL_SECONDS))
+  # A handshake has more packets than a request, and each of them can be lost on a bad cable.
+  until=$(($(seconds) + 3 * CALL_SECONDS))
   while :; do
-    said=$(inside curl --silent --show-error --connect-timeout 3 --max-time 10 --output /dev/null --proto =https --noproxy '*' \
+    said=$(inside curl --silent --show-error --connect-timeout 5 --max-time 20 --output /dev/null --proto =https --noproxy '*' \
       --cacert "$AUTHORITY" --capath "$RUN/no-other-authorities" "$node_api" 2>&1) && return
     [ "$(seconds)" -lt "$until" ] || break
     sleep 1

@@ -163,6 +163,13 @@ agent POST /proposals
 tech POST /proposals/:proposal/approve
 tech POST /proposals/:proposal/reject
 operator POST /skus/:sku/rollback
+operator GET /nodes/:node/terminal
+viewer GET /terminals
+operator DELETE /terminals/:terminal
+viewer GET /session
+public POST /session
+viewer DELETE /session
+viewer POST /session/codes
 `
   .trim()
   .split('\n');
@@ -178,13 +185,14 @@ describe('the route table', () => {
     expect(routes.length).toBeGreaterThan(30);
   });
 
-  it('is public for health alone', () => {
+  it('is public for health and signing in alone', () => {
     const open = api.app.routeTable.filter(({ access }) => access === 'public');
     expect(open.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
       'GET /api/v1/healthz',
       'GET /health',
       'HEAD /api/v1/healthz',
       'HEAD /health',
+      'POST /api/v1/session',
     ]);
   });
 

@@ -106,6 +106,7 @@ describe('a failure', () => {
         message: expect.stringMatching(message),
         correlation_id: expect.stringMatching(UUID),
         ...(body.details && { details: expect.any(Array) }),
+        ...(body.hint && { hint: expect.any(String) }),
       });
       expect(answer.statusCode).toBe(ERRORS[code].status);
       expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');

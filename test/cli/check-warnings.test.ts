@@ -8,8 +8,9 @@ import { counter } from '../inventory/memory-store.ts';
 
 const SUM = 'ab'.repeat(32);
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@example.com';
+const ADA = { name: 'ada', ssh_keys: [KEY], sudo: ['/usr/bin/id -u'], sudo_reviewed_by: 'grace' };
 const DOCUMENT = {
-  sites: [{ name: 'lab', domain: 'example.com', accounts: [{ name: 'ada', admin: true, ssh_keys: [KEY] }] }],
+  sites: [{ name: 'lab', domain: 'example.com', accounts: [ADA] }],
   networks: [{ name: 'boot', prefix: '10.0.1.0/24', gateway: '10.0.1.1', server: '10.0.1.2', dns: ['10.0.1.1'] }],
   skus: [{ name: 'small', architecture: 'x86_64' }],
   profiles: [

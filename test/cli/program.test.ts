@@ -4,8 +4,8 @@ import { buildProgram } from '../../appliance/cli/program.ts';
 import { takesNode, verbOf } from '../../appliance/contract/operation.ts';
 import { OPERATION_IDS, OPERATIONS } from '../../appliance/contract/operations.ts';
 
-/** A terminal shows one console, a recording is one file, and a task belongs to one node. */
-const ONE_NODE = ['console', 'record', 'task resume', 'task abandon'];
+/** A screen shows one console or one terminal, a recording is one file, and a task belongs to one node. */
+const ONE_NODE = ['console', 'terminal', 'record', 'task resume', 'task abandon'];
 
 const verbs = [
   ...new Set(

@@ -9,7 +9,6 @@ import type { CatalogueKind } from '../../domain/inventory.ts';
 import type { LeaseState } from '../../domain/lease.ts';
 import type { Health, LifecycleState } from '../../domain/lifecycle.ts';
 import type { OnboardingState } from '../../domain/onboarding.ts';
-import type { ProposalState } from '../../domain/proposal.ts';
 import type { SessionEnd, SessionMode } from '../../domain/session.ts';
 import type { TaskState } from '../../domain/task.ts';
 import type { Role } from '../../domain/token.ts';
@@ -22,6 +21,7 @@ import type {
 } from '../enrollment-store.ts';
 import type { ExportCursor } from '../export-store.ts';
 import type { DeliveredRendering } from '../rendering-store.ts';
+import type { AgentLogTable, ProposalTable, WebSessionTable } from './people-tables.ts';
 
 export interface Database {
   schema_migrations: { number: number; name: string };
@@ -261,17 +261,6 @@ export interface EnrollmentTokenTable {
   redeemed_certificate: string | null;
 }
 
-export interface AgentLogTable {
-  machine: string;
-  stream: string;
-  number: number;
-  at: Instant;
-  received_at: Instant;
-  action: string;
-  error_class: string | null;
-  message: string;
-}
-
 export interface TaskTable {
   id: string;
   machine: string;
@@ -356,17 +345,6 @@ export interface DeadLetterTable {
   replay: 0 | 1;
 }
 
-export interface WebSessionTable {
-  id: string;
-  secret_hash: string;
-  token: string | null;
-  actor: string;
-  role: Role;
-  created_at: Instant;
-  used_at: Instant;
-  expires_at: Instant;
-}
-
 export interface RequestTable {
   id: string;
   fingerprint: string;
@@ -393,20 +371,5 @@ export interface OnboardingTable {
   correlation_id: string | null;
   version: number;
   /** The `Onboarding` as JSON. */
-  record: string;
-}
-
-export interface ProposalTable {
-  id: string;
-  /** Order of creation. */
-  seq: number;
-  state: ProposalState;
-  subject: string;
-  proposed_by: string;
-  ended_at: Instant | null;
-  /** The key of the proposal while it is open. */
-  open_key: string | null;
-  version: number;
-  /** The `Proposal` as JSON. */
   record: string;
 }

@@ -5,7 +5,8 @@ import type { TokenId } from '../../domain/token.ts';
 import type { WebSession, WebSessionId } from '../../domain/web-session.ts';
 import type { WebSessionStore } from '../web-session-store.ts';
 import { insertAudit } from './audit.ts';
-import type { Database, WebSessionTable } from './schema.ts';
+import type { WebSessionTable } from './people-tables.ts';
+import type { Database } from './schema.ts';
 import { writing } from './transaction.ts';
 
 export const webSessionVerbs = (db: Kysely<Database>): WebSessionStore => ({

@@ -184,8 +184,8 @@ export const TEXT_FAULTS: readonly Mutant[] = [
   {
     name: 'discovery-removed-comes-back',
     file: 'appliance/inventory/discovery.ts',
-    source: `|| fleet.removedMachine(mac, uuid) !== null) return;`,
-    fault: `) return;`,
+    source: `if (known === null && fleet.removedMachine(mac, uuid) !== null) return;`,
+    fault: ``,
     tests: ['test/inventory/discovery.test.ts'],
     why: 'A removed machine is discovered again.',
   },

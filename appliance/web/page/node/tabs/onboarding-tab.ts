@@ -17,7 +17,7 @@ export function OnboardingTab({ node }: { node: Node }): VNode {
   useNodeEvents(node.id, read.reload);
   return shown(read, 'the onboarding runs', ({ onboardings }) =>
     onboardings.length === 0
-      ? html`<${Empty} title="No onboarding runs"><p>A run takes a host from its BMC address to an enrolled node: <code>coldiron onboardings create --help</code></p><//>`
+      ? html`<${Empty} title="No onboarding runs"><p>A run takes a host from its BMC address to an enrolled node: <code>coldiron onboard</code></p><//>`
       : html`${onboardings.map(
           (run) => html`<article class="run" key=${run.id}>
           <h3>${words(run.state)} <span class="muted">attempt ${run.attempt}, by ${run.requested_by}, <${Ago} time=${run.created_at} /></span></h3>
