@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the node agent of node01 with the bootstrap bundle 0123456789ab.
 # It contains an enrollment token: only root on that node may read it. Delete it afterwards.
-# Running it again changes nothing; a newer bundle makes the node enroll again.
+# Running it again changes nothing but damaged files, which it repairs; a newer bundle makes the node enroll again.
 set -eu
 umask 077
 
@@ -136,8 +136,43 @@ place() {
   say "written: $1"
 }
 
-keep() {
-  if [ -s "$root$1" ]; then say "kept: $1"; else place "$@"; fi
+# keep_authorities FILE TEXT: keeps newer authorities, if they can be read.
+keep_authorities() {
+  if grep -q -e '-----BEGIN CERTIFICATE-----' "$root$1" 2>/dev/null &&
+    { ! command -v openssl >/dev/null 2>&1 || openssl x509 -in "$root$1" -noout 2>/dev/null; }; then
+    say "kept: $1"
+  else
+    place "$1" 644 "$2"
+  fi
+}
+
+# value_of NAME: a value of the env file, without the prefix that the site chose. Only values in the form that the agent writes.
+value_of() { sed -n "s/^[A-Z][A-Z0-9]*_$1=\"\([^\"]*\)\"\$/\1/p" "$root$env_file" 2>/dev/null | tail -n 1; }
+
+# Every variable is there and has a plausible value, and no line is something else.
+env_is_whole() {
+  [ -f "$root$env_file" ] && [ ! -L "$root$env_file" ] || return 1
+  [ "$(value_of NODE_ID)" = "$(setting NODE_ID)" ] || return 1
+  case $(value_of API_URL) in https://?*) ;; *) return 1 ;; esac
+  case $(value_of ENROLLMENT_TOKEN) in ce_?*) ;; *) return 1 ;; esac
+  for name in $(printf '%s' "$env_text" | sed 's/=.*//'); do
+    grep -q "^$name=\".*\"\$" "$root$env_file" || return 1
+  done
+  ! grep -qv '^[A-Z][A-Z0-9_]*=".*"$' "$root$env_file"
+}
+
+# The token that the agent stored is kept if it can still be read: the one of the bundle works only once.
+repair_env() {
+  kept_token=$(value_of ENROLLMENT_TOKEN)
+  case $kept_token in
+    ce_*[!A-Za-z0-9_-]* | '') place "$env_file" 600 "$env_text" ;;
+    ce_*)
+      place "$env_file" 600 "$(printf '%s' "$env_text" | grep -v '_ENROLLMENT_TOKEN=')
+$(printf '%s' "$env_text" | sed -n 's/_ENROLLMENT_TOKEN=.*/_ENROLLMENT_TOKEN=/p')\"$kept_token\"
+"
+      ;;
+    *) place "$env_file" 600 "$env_text" ;;
+  esac
 }
 
 # An earlier certificate would keep the agent from using the new token.
@@ -260,9 +295,9 @@ place "$agent_path" 755 "$agent_text"
 place "$unit_file" 644 "$unit_text"
 if is_installed; then
   # The agent owns these files now: it has stored its recovery token and newer CA certificates there.
-  keep "$ca_bundle" 644 "$ca_bundle_text"
-  keep "$node_ca_bundle" 644 "$node_ca_bundle_text"
-  say "kept: $env_file"
+  keep_authorities "$ca_bundle" "$ca_bundle_text"
+  keep_authorities "$node_ca_bundle" "$node_ca_bundle_text"
+  if env_is_whole; then say "kept: $env_file"; else repair_env; fi
 else
   set_aside "$cert"
   set_aside "$key"
