@@ -67,7 +67,11 @@ describe('steps', () => {
       state: 'wrong',
       words: 'no disk of 2 TB',
     });
-    expect(stepsOf(failed).find(({ id }) => id === 'commissioned')?.state).toBe('done');
+    expect(states(failed).filter((step) => step.endsWith('done'))).toEqual([
+      ...['power done', 'link done', 'dhcp done', 'accepted done', 'commissioned done'],
+    ]);
+    // Before it could boot, a failed machine has not shown anything.
+    expect(states(observed({ state: 'failed', failed_step: 'commission' }))[0]).toBe('power now');
   });
 
   it('name the port that is declared, and the cable that is wrong', () => {

@@ -49,7 +49,7 @@ function EventLog(): VNode {
   const events = newestFirst([...(read.data?.events ?? []), ...arrived]);
   const shown = events.filter((event) => severity === '' || event.severity === severity).slice(0, MOST_SHOWN);
   return html`<${Card} title="Events" note=${`${shown.length.toLocaleString('en')} shown`} plain>
-    <div class="card-body filters">
+    <div class="card-body site-filters">
       ${filterField('Node', 'node', node)} ${filterField('Kind, such as lifecycle or dhcp', 'kind', kind)}
       <label class="field">
         <span>Severity</span>

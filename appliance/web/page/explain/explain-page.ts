@@ -46,7 +46,7 @@ export function ExplainPage(): VNode {
     about="What a machine would get if it booted from the network now. Nothing is sent and nothing changes."
   >
     <${Card} title="Machine">
-      <div class="filters">
+      <div class="site-filters">
         <label class="field">
           <span>Node, MAC address or id</span>
           <input

@@ -122,7 +122,7 @@ function FileFields(props: { file: string; setFile: (name: string) => void; setT
     props.setFile(chosen.name);
     props.setText(await chosen.text());
   };
-  return html`<div class="filters">
+  return html`<div class="site-filters">
     <label class="field">
       <span>Open a file</span>
       <input type="file" accept=".yaml,.yml,.json" ref=${chooser} onChange=${() => void open()} />

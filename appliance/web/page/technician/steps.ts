@@ -39,6 +39,13 @@ const REACHED: Readonly<Partial<Record<LifecycleState, number>>> = {
   releasing: 4,
 };
 
+/** A machine that failed at a step has come that far. */
+const FAILED_AT: Readonly<Partial<Record<NonNullable<Row['failed_step']>, number>>> = {
+  commission: 3,
+  deploy: 5,
+  enroll: 6,
+};
+
 const seen = (kinds: ReadonlySet<string>, ...prefixes: readonly string[]): boolean =>
   [...kinds].some((kind) => prefixes.some((prefix) => kind === prefix || kind.startsWith(`${prefix}.`)));
 
@@ -52,12 +59,13 @@ interface Check {
 }
 
 export function stepsOf({ row, power, cables, kinds }: Observed): Step[] {
-  const reached = REACHED[row.state] ?? 0;
-  const booted = seen(kinds, 'dhcp', 'tftp', 'http', 'session');
+  const failedAt = row.state === 'failed' ? row.failed_step : null;
+  const reached = (failedAt === null ? REACHED[row.state] : FAILED_AT[failedAt]) ?? 0;
+  // Its events may be older than the log.
+  const booted = seen(kinds, 'dhcp', 'tftp', 'http', 'session') || (reached >= 4 && failedAt !== 'commission');
   const linked = cables.some(({ link }) => link === true);
   const wrongCable = cables.find(({ verdict }) => verdict === 'another-port');
   const rightCable = cables.find(({ verdict }) => verdict === 'as-declared');
-  const failedAt = row.state === 'failed' ? row.failed_step : null;
   const checks: Check[] = [
     {
       ...{ id: 'power', title: 'Power' },
@@ -80,13 +88,13 @@ export function stepsOf({ row, power, cables, kinds }: Observed): Step[] {
     },
     {
       ...{ id: 'accepted', title: 'Accepted' },
-      done: reached >= 2 || failedAt !== null,
+      done: reached >= 2 || row.state === 'failed',
       saw: 'It is part of the inventory.',
       todo: 'It was seen and waits to be accepted by an operator.',
     },
     {
       ...{ id: 'commissioned', title: 'Commissioned and tested' },
-      done: reached >= 4 || failedAt === 'deploy' || failedAt === 'enroll',
+      done: reached >= 4,
       wrong: failedAt === 'commission',
       saw: 'Hardware was read and tested.',
       todo:
@@ -96,7 +104,7 @@ export function stepsOf({ row, power, cables, kinds }: Observed): Step[] {
     },
     {
       ...{ id: 'deployed', title: 'Installed' },
-      done: reached >= 6 || failedAt === 'enroll',
+      done: reached >= 6,
       wrong: failedAt === 'deploy',
       saw: 'Its system is installed.',
       todo:

@@ -136,7 +136,7 @@ function NodeSteps({ row }: { row: Row }): VNode {
     <p class="machine-place">${placeText(row)}</p>
     <p class="line"><${StateMark} state=${row.state} step=${row.failed_step} /><${HealthMark} health=${row.health} /></p>
     <${WrongPlace} row=${row} />
-    <ol class="steps" aria-label="Steps">${steps.map(step)}</ol>
+    <ol class="todo" aria-label="Steps">${steps.map(step)}</ol>
     <div class="technician-actions">
       <button type="button" disabled=${!mayDo('tech') || row.bmc_address === null} onClick=${() => void act('identifyNode', node)}>
         ${icon('bolt')}Identify light

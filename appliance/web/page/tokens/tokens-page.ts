@@ -98,7 +98,7 @@ function NewToken({ done }: { done: () => void }): VNode {
   };
   const value = (event: Event): string => (event.target as HTMLInputElement).value;
   return html`<${Card} title="New token">
-    <form class="filters" onSubmit=${submit}>
+    <form class="site-filters" onSubmit=${submit}>
       <label class="field">
         <span>Name of its holder</span>
         <input required maxlength="64" autocomplete="off" value=${name} onInput=${(event: Event) => setName(value(event))} />
