@@ -165,7 +165,11 @@ describe('text from machines', () => {
 });
 
 describe('every page', () => {
-  const PAGES = ['/', '/?tab=attention', '/nodes/r10u07', '/nodes/r10u07?tab=power', '/nodes/nobody'];
+  const PAGES = [
+    ...['/', '/?tab=attention', '/nodes/r10u07', '/nodes/r10u07?tab=power', '/nodes/nobody', '/nodes/node01/console'],
+    ...['/racks', '/racks/r10', '/racks/r10?labels=yes', '/t', '/t/r10u07', '/networks', '/inventory', '/events'],
+    ...['/events?show=audit', '/explain?node=node01', '/clusters', '/images', '/tokens', '/appliance'],
+  ];
 
   it.each([
     ['light', DESKTOP],
@@ -174,7 +178,7 @@ describe('every page', () => {
     const { page, problems, close } = await signedIn('/', { theme, size });
     for (const path of PAGES) {
       await page.goto(site.url + path);
-      await page.locator('main :is([role=grid], .card, .notice)').first().waitFor();
+      await page.locator('main :is([role=grid], .card, .notice, .technician, .labels)').first().waitFor();
       await expect.poll(() => page.locator('.notice.loading').count(), SOON).toBe(0);
       expect([path, await accessibilityProblems(page)]).toEqual([path, []]);
     }

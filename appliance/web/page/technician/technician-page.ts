@@ -32,7 +32,7 @@ export function TechnicianPage(): VNode {
   };
   return html`<div class="technician">
     <h1>Which machine?</h1>
-    <form class="find" role="search" onSubmit=${open}>
+    <form class="find" aria-label="Find a machine" onSubmit=${open}>
       <label class="field">
         <span>Serial number, MAC address, name, or rack and unit (r12 7)</span>
         <input
