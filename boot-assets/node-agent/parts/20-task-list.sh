@@ -137,6 +137,7 @@ task_rerun_bootstrap() {
     return 1
   fi
   again="$(parameter part)"
+  # shellcheck disable=SC2016 # The inner shell expands it.
   set -- -c 'if [ "$2" = site ]; then rm -f "$1"/site-bootstrap/*.status; fi; exec /bin/sh "$1/run-first-boot"' sh "$state" "$again"
   if [ -w /etc ]; then
     /bin/sh "$@"
