@@ -127,7 +127,15 @@ in
       settings.experimental-features = strings;
     };
     nixpkgs.hostPlatform = t.enum [ "x86_64-linux" "aarch64-linux" ];
-    security.sudo.wheelNeedsPassword = t.bool;
+    security.sudo = {
+      wheelNeedsPassword = t.bool;
+      extraRules = t.listOf (t.submodule {
+        options = {
+          users = strings;
+          commands = t.listOf (t.submodule { options = { command = t.str; options = t.listOf (t.enum [ "NOPASSWD" ]); }; });
+        };
+      });
+    };
     services = {
       openssh = {
         enable = t.bool;
