@@ -36,29 +36,6 @@ describe('onboarding runs of simulated servers', LONG, () => {
     return id;
   };
 
-  it('completes all of them although the appliance is killed three times, and installs each once', async () => {
-    const all = [1, 2, 3, 4, 5, 6];
-    for (const n of all) await server(n);
-    const ids = await Promise.all(all.map((n) => begun(`node0${n}`, n)));
-    for (const step of ['commission', 'deploy', 'enroll']) {
-      await expect
-        .poll(async () => (await fleet.open()).some((run) => run.step === step || run.state !== 'running'), {
-          timeout: 120_000,
-        })
-        .toBe(true);
-      await fleet.kill();
-    }
-    for (const id of ids) {
-      const run = await fleet.over(id);
-      expect(run, JSON.stringify(run)).toMatchObject({ state: 'completed', attempt: 1, failure: null });
-    }
-    for (const one of servers) {
-      expect([one.count('install'), one.count('enroll')], one.did.join(', ')).toEqual([1, 1]);
-    }
-    const { nodes } = (await fleet.api('/nodes')) as { nodes: { state: string; interfaces: unknown[] }[] };
-    expect(nodes.map(({ state }) => state)).toEqual(all.map(() => 'active'));
-  });
-
   it('tries a failure in the datasource class again, and no other class', async () => {
     const twice = await server(1, { step: 'seed', reason: 'DataSourceNotFoundException: no data source' });
     const once = await server(2, { step: 'choose-disk', reason: 'no disk matches' });
