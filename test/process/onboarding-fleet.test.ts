@@ -1,5 +1,5 @@
 // Onboarding runs of machines of which only the BMC address is known, with real processes: IPMI on the wire, boots that the BMC causes, sessions
-// and enrollment over TLS, and an appliance that is killed meanwhile.
+// and enrollment over TLS. Kills of the appliance are part of the benchmark `onboardings`.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SimulatedFleet } from '../onboarding-runs/simulated-fleet.ts';
